@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * correlate.c - records in; see correlate.h for the rules.
+ *
+ * How it works: two maps, one of physical CPUs and one of vCPUs (cur).  A CPU
+ * holds the IPI rounds and IOMMU commands that wait for their flush; a vCPU
+ * holds its open batch and the flushes that wait for the end of their batch or
+ * call.  A gap in a CPU's records is counted at the CPU; a vCPU finds out at
+ * its next record whether a gap lay between it and its record before, and marks
+ * what it has open.  So each record costs the same, however many are open.
+ */
+#include "correlate-state.h"
+
+#include <stdlib.h>
+
+#include "trace_flush.h"
+
+struct correlator *corr_create(const struct corr_sink *sink)
+{
+    struct correlator *corr = calloc(1, sizeof(*corr));
+
+    if (corr) {
+        corr->sink = *sink;
+        corr->next_batch = corr->next_call = 1;
+    }
+    return corr;
+}
+
+static struct cpu_state *cpu_of(struct correlator *corr, uint32_t cpu)
+{
+    struct cpu_state *state = map_get(&corr->cpus, cpu);
+
+    if (state)
+        return state;
+    state = calloc(1, sizeof(*state));
+    if (!state)
+        return NULL;
+    state->cpu = cpu;
+    if (map_put(&corr->cpus, cpu, state)) {
+        free(state);
+        return NULL;
+    }
+    return state;
+}
+
+static void free_cur(struct cur_state *cs)
+{
+    free(cs->done);
+    free(cs->pending);
+    free(cs);
+}
+
+static void drop_all_curs(struct correlator *corr)
+{
+    size_t i;
+
+    for (i = 0; i < corr->curs.size; i++) {
+        struct cur_state *cs = corr->curs.slot[i].value;
+
+        if (!cs)
+            continue;
+        corr_abandon(corr, cs);
+        free_cur(cs);
+    }
+    map_release(&corr->curs);
+}
+
+static struct cur_state *cur_of(struct correlator *corr, uint32_t cur)
+{
+    struct cur_state *cs = map_get(&corr->curs, cur);
+
+    if (cs)
+        return cs;
+    if (corr->curs.count >= CORR_MAX_CURS) {
+        corr->overflow += corr->curs.count;
+        drop_all_curs(corr);
+    }
+    cs = calloc(1, sizeof(*cs));
+    if (!cs)
+        return NULL;
+    cs->cur = cur;
+    cs->cpu = UINT32_MAX;
+    if (map_put(&corr->curs, cur, cs)) {
+        free(cs);
+        return NULL;
+    }
+    return cs;
+}
+
+/* Marks what the vCPU has open when records are missing since its last one. */
+static void note_gaps(struct correlator *corr, struct cur_state *cs,
+                      const struct cpu_state *cpu)
+{
+    bool lossy;
+
+    if (cs->cpu == cpu->cpu) {
+        lossy = cs->gaps != cpu->gaps;
+    } else {
+        const struct cpu_state *before = map_get(&corr->cpus, cs->cpu);
+
+        lossy = (before && before->gaps != cs->gaps) ||
+                (cpu->gaps && cpu->gap_tsc > cs->tsc);
+    }
+    if (!lossy)
+        return;
+    cs->part_lossy = true;
+    if (cs->has_batch)
+        cs->batch.lossy = true;
+}
+
+static int hold_part(struct correlator *corr, struct cpu_state *cpu,
+                     enum xf_event_id event, int64_t row, const struct xf_record *record)
+{
+    struct part *part;
+
+    if (cpu->parts && corr->held >= CORR_MAX_PENDING) {
+        corr->overflow += cpu->parts;
+        corr->held -= cpu->parts;
+        cpu->parts = 0;
+    }
+    if (cpu->parts == cpu->parts_size) {
+        uint32_t size = cpu->parts_size ? cpu->parts_size * 2 : 4;
+
+        part = realloc(cpu->part, size * sizeof(*part));
+        if (!part)
+            return -1;
+        cpu->part = part;
+        cpu->parts_size = size;
+    }
+    part = &cpu->part[cpu->parts++];
+    corr->held++;
+    part->row = row;
+    part->cur = record->word[0];
+    part->event = event;
+    part->cycles = event == XF_IPI_ROUND
+                   ? (uint64_t)record->word[3] + record->word[4] : record->word[6];
+    for (int i = 0; i < XF_MAX_WORDS; i++)
+        part->word[i] = record->word[i];
+    return 0;
+}
+
+static void add_cycles(uint64_t *sum, uint32_t cycles, bool *unknown)
+{
+    if (cycles == TRC_FLUSH_CYCLES_MAX)
+        *unknown = true;
+    else
+        *sum += cycles;
+}
+
+static void add_ipi(struct pending *pending, const struct part *part)
+{
+    pending->sums.ipi_rounds++;
+    pending->sums.ipi_targets += part->word[2];
+    add_cycles(&pending->sums.lock_cycles, part->word[3], &pending->sums.unknown_cycles);
+    add_cycles(&pending->sums.ack_cycles, part->word[4], &pending->sums.unknown_cycles);
+}
+
+/* Pages of one IOMMU command; several IOMMUs get the same, so the most counts. */
+static void add_command(struct pending *pending, const struct part *part,
+                        const struct part *others, const struct part *end)
+{
+    uint32_t granularity = part->word[1] & 0xff;
+    uint64_t pages = 0;
+
+    if (granularity != TRC_FLUSH_GRAN_PAGES) {
+        pending->hw_whole += granularity != TRC_FLUSH_GRAN_NONE;
+        return;
+    }
+    pending->hw_seen = true;
+    for (; others < end; others++) {
+        uint32_t order = others->word[1] >> 8 & 0xff;
+
+        if (others->event != XF_IOMMU_INVALIDATE || others->word[2] != part->word[2] ||
+            (others->word[1] & 0xff) != TRC_FLUSH_GRAN_PAGES)
+            continue;
+        pages += order < 52 ? UINT64_C(1) << order : UINT64_C(1) << 52;
+    }
+    if (pages > pending->hw_pages)
+        pending->hw_pages = pages;
+}
+
+/*
+ * Gives the parts that wait on this CPU for a flush of this cur to the flush;
+ * those that do not fit belong to none.
+ */
+static void claim_parts(struct correlator *corr, struct cpu_state *cpu,
+                        enum xf_event_id flush, int64_t row, const struct xf_record *record,
+                        enum xf_event_id wanted, uint32_t cycles, struct pending *pending)
+{
+    struct part mine[64];
+    uint32_t claimed = 0, kept = 0, i;
+
+    for (i = 0; i < cpu->parts; i++) {
+        struct part *part = &cpu->part[i];
+        struct corr_part out = { flush, row, wanted, part->row };
+
+        if (part->cur != record->word[0] || part->event != wanted) {
+            cpu->part[kept++] = *part;
+            continue;
+        }
+        corr->held--;
+        if (cycles != TRC_FLUSH_CYCLES_MAX && part->cycles > cycles)
+            continue;
+        if (wanted == XF_IPI_ROUND)
+            add_ipi(pending, part);
+        else if (claimed < sizeof(mine) / sizeof(mine[0])) {
+            mine[claimed++] = *part;
+            add_command(pending, &mine[claimed - 1], mine, mine + claimed);
+        }
+        if ((flush == XF_TLB_FLUSH || flush == XF_IOTLB_FLUSH) && pending->part == 0 &&
+            (wanted == XF_IPI_ROUND) == (flush == XF_TLB_FLUSH))
+            pending->part = part->row;
+        else
+            corr->sink.part(corr->sink.context, &out);
+    }
+    cpu->parts = kept;
+}
+
+static void give_outside(struct correlator *corr, const struct pending *pending,
+                         const struct cur_state *cs)
+{
+    struct corr_link link = {
+        .flush = pending->flush, .row = pending->row, .batch = pending->batch,
+        .call = pending->batch ? cs->call.id : 0,
+        .closing = pending->batch && pending->closing, .part = pending->part,
+    };
+
+    corr->sink.link(corr->sink.context, &link);
+    corr->overflow++;
+}
+
+static int hold_flush(struct correlator *corr, struct cur_state *cs,
+                      const struct pending *pending)
+{
+    struct pending oldest;
+
+    if (corr->held >= CORR_MAX_PENDING) {
+        if (corr_pop_pending(corr, cs, &oldest)) {
+            give_outside(corr, &oldest, cs);
+        } else {
+            give_outside(corr, pending, cs);
+            return 0;
+        }
+    }
+    if (cs->pendings == cs->pending_size) {
+        uint32_t size = cs->pending_size ? cs->pending_size * 2 : 4, i;
+        struct pending *ring = malloc(size * sizeof(*ring));
+
+        if (!ring)
+            return -1;
+        for (i = 0; i < cs->pendings; i++)
+            ring[i] = cs->pending[(cs->pending_head + i) % cs->pending_size];
+        free(cs->pending);
+        cs->pending = ring;
+        cs->pending_head = 0;
+        cs->pending_size = size;
+    }
+    cs->pending[(cs->pending_head + cs->pendings++) % cs->pending_size] = *pending;
+    corr->held++;
+    return 0;
+}
+
+static int take_flush(struct correlator *corr, struct cur_state *cs, struct cpu_state *cpu,
+                      enum xf_event_id event, int64_t row, const struct xf_record *record)
+{
+    struct pending pending = {
+        .row = row, .tsc = record->tsc, .flush = event, .closing = true,
+        .batch = cs->in_batch ? cs->batch.id : 0,
+    };
+    uint32_t cycles = event == XF_TLB_FLUSH ? record->word[3] : record->word[6];
+
+    claim_parts(corr, cpu, event, row, record, XF_IPI_ROUND, cycles, &pending);
+    if (event == XF_IOTLB_FLUSH) {
+        claim_parts(corr, cpu, event, row, record, XF_IOMMU_INVALIDATE, cycles, &pending);
+        pending.pages = record->word[4];
+        pending.whole = record->word[1] & TRC_FLUSH_WHOLE;
+        pending.sums.iotlb_flushes = 1;
+        add_cycles(&pending.sums.iotlb_cycles, cycles, &pending.sums.unknown_cycles);
+    } else {
+        pending.sums.tlb_flushes = 1;
+        add_cycles(&pending.sums.tlb_cycles, cycles, &pending.sums.unknown_cycles);
+    }
+    return hold_flush(corr, cs, &pending);
+}
+
+static void open_batch(struct correlator *corr, struct cur_state *cs,
+                       const struct xf_record *record)
+{
+    cs->batch = (struct corr_batch){
+        .id = corr->next_batch++, .cur = cs->cur, .cpu = record->cpu,
+        .begin_tsc = record->tsc, .end_tsc = record->tsc,
+    };
+    cs->has_batch = true;
+    cs->seen_batch = true;
+}
+
+static int begin_batch(struct correlator *corr, struct cur_state *cs,
+                       const struct xf_record *record)
+{
+    if (corr_close_batch(corr, cs))
+        return -1;
+    open_batch(corr, cs, record);
+    cs->in_batch = true;
+    cs->batch.has_begin = true;
+    cs->batch.begin_pos = record->pos;
+    cs->batch.ops = record->word[1];
+    return 0;
+}
+
+static int end_batch(struct correlator *corr, struct cur_state *cs,
+                     const struct xf_record *record)
+{
+    if (!cs->in_batch) {
+        if (corr_close_batch(corr, cs))
+            return -1;
+        open_batch(corr, cs, record);
+        cs->batch.state = CORR_BATCH_NO_BEGIN;
+    }
+    cs->in_batch = false;
+    cs->batch.has_end = true;
+    cs->batch.end_pos = record->pos;
+    cs->batch.end_tsc = record->tsc;
+    for (int i = 0; i < XF_MAX_WORDS; i++)
+        cs->batch.end_word[i] = record->word[i];
+    return 0;
+}
+
+/* A flush of this kind before a skip or deferral does not close the batch. */
+static void reopen(struct cur_state *cs, enum xf_event_id flush)
+{
+    uint32_t i;
+
+    for (i = cs->pendings; i-- > 0;) {
+        struct pending *p = &cs->pending[(cs->pending_head + i) % cs->pending_size];
+
+        if (p->batch != cs->batch.id)
+            break;
+        if (p->flush == flush) {
+            if (!p->closing)
+                break;
+            p->closing = false;
+        }
+    }
+}
+
+static void take_release(struct cur_state *cs, const struct xf_record *record)
+{
+    if ((record->word[6] & TRC_FLUSH_SITE_MASK) != TRC_FLUSH_SITE_GRANT_UNMAP)
+        return;
+    if (cs->has_batch)
+        cs->batch.released++;
+    else
+        cs->released++;
+}
+
+int corr_record(struct correlator *corr, enum xf_event_id event, int64_t row,
+                const struct xf_record *record)
+{
+    struct cpu_state *cpu = cpu_of(corr, record->cpu);
+    struct cur_state *cs;
+    struct pending other = { 0 };
+    int rc = 0;
+
+    if (!cpu)
+        return -1;
+    if (event == XF_IPI_ROUND || event == XF_IOMMU_INVALIDATE)
+        return hold_part(corr, cpu, event, row, record);
+    cs = cur_of(corr, record->word[0]);
+    if (!cs)
+        return -1;
+    if (cs->cpu != UINT32_MAX)
+        note_gaps(corr, cs, cpu);
+    if (cs->in_batch && cs->batch.cpu != record->cpu)
+        cs->batch.moved = true;
+
+    switch (event) {
+    case XF_BATCH_BEGIN:
+        rc = begin_batch(corr, cs, record);
+        break;
+    case XF_BATCH_END:
+        rc = end_batch(corr, cs, record);
+        break;
+    case XF_TLB_FLUSH:
+    case XF_IOTLB_FLUSH:
+        rc = take_flush(corr, cs, cpu, event, row, record);
+        break;
+    case XF_IOTLB_ADDED:
+        claim_parts(corr, cpu, event, row, record, XF_IOMMU_INVALIDATE, record->word[6], &other);
+        break;
+    case XF_CACHE_FLUSH:
+        claim_parts(corr, cpu, event, row, record, XF_IPI_ROUND, record->word[4], &other);
+        break;
+    case XF_ASSISTED_FLUSH:
+        claim_parts(corr, cpu, event, row, record, XF_IPI_ROUND, record->word[2], &other);
+        break;
+    case XF_UNMAP_CALL:
+        rc = corr_unmap_call(corr, cs, record);
+        break;
+    case XF_IOTLB_SKIPPED:
+        if (cs->in_batch) {
+            cs->batch.skipped++;
+            reopen(cs, XF_IOTLB_FLUSH);
+        }
+        break;
+    case XF_TLB_DEFERRED:
+        if (cs->in_batch) {
+            cs->batch.deferred++;
+            reopen(cs, XF_TLB_FLUSH);
+        }
+        break;
+    case XF_PAGE_RELEASED:
+        take_release(cs, record);
+        break;
+    default:
+        break;
+    }
+    cs->cpu = record->cpu;
+    cs->tsc = record->tsc;
+    cs->gaps = cpu->gaps;
+    return rc;
+}
+
+int corr_gap(struct correlator *corr, uint32_t cpu, uint64_t tsc)
+{
+    struct cpu_state *state = cpu_of(corr, cpu);
+
+    if (!state)
+        return -1;
+    state->gaps++;
+    state->gap_tsc = tsc;
+    return 0;
+}
+
+void corr_finish(struct correlator *corr)
+{
+    drop_all_curs(corr);
+}
+
+uint64_t corr_overflow(const struct correlator *corr)
+{
+    return corr->overflow;
+}
+
+void corr_destroy(struct correlator *corr)
+{
+    size_t i;
+
+    if (!corr)
+        return;
+    for (i = 0; i < corr->cpus.size; i++) {
+        struct cpu_state *cpu = corr->cpus.slot[i].value;
+
+        if (cpu)
+            free(cpu->part);
+        free(cpu);
+    }
+    map_release(&corr->cpus);
+    for (i = 0; i < corr->curs.size; i++)
+        if (corr->curs.slot[i].value)
+            free_cur(corr->curs.slot[i].value);
+    map_release(&corr->curs);
+    free(corr);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * derived.c - see derived.h.
+ *
+ * Links, one a flush, go in bulk; batches, calls and parts are rarer and take a
+ * prepared statement each.  The first SQLite error sticks and is returned by
+ * the call that comes next.
+ */
+#include "derived.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "bulk.h"
+#include "log.h"
+#include "schema.h"
+
+struct derived {
+    sqlite3 *db;
+    struct correlator *corr;
+    struct bulk *tlb_link, *iotlb_link;
+    sqlite3_stmt *batch, *call, *part;
+    int rc;
+};
+
+static bool link_value(const void *context, const void *row, int column, int64_t *value)
+{
+    const struct corr_link *link = row;
+
+    (void)context;
+    switch (column) {
+    case 0: *value = link->row; return true;
+    case 1: *value = (int64_t)link->batch; return link->batch;
+    case 2: *value = (int64_t)link->call; return link->call;
+    case 3: *value = link->closing; return true;
+    default: *value = link->part; return link->part;
+    }
+}
+
+static void store_link(void *context, const struct corr_link *link)
+{
+    struct derived *derived = context;
+    struct corr_link *row;
+    int rc;
+
+    row = bulk_next(link->flush == XF_TLB_FLUSH ? derived->tlb_link : derived->iotlb_link, &rc);
+    if (row)
+        *row = *link;
+    else
+        derived->rc = rc;
+}
+
+static void step(struct derived *derived, sqlite3_stmt *statement)
+{
+    int rc;
+
+    sqlite3_step(statement);
+    rc = sqlite3_reset(statement);
+    if (rc != SQLITE_OK)
+        derived->rc = rc;
+}
+
+static void bind(sqlite3_stmt *statement, int *index, bool known, int64_t value)
+{
+    ++*index;
+    if (known)
+        sqlite3_bind_int64(statement, *index, value);
+    else
+        sqlite3_bind_null(statement, *index);
+}
+
+/* The column of BATCH_END with this name. */
+static void bind_end(sqlite3_stmt *statement, int *index, const struct corr_batch *batch,
+                     unsigned int column)
+{
+    int64_t value = 0;
+    bool known = batch->has_end &&
+                 xf_column_value(&xf_events[XF_BATCH_END].column[column], batch->end_word, &value);
+
+    bind(statement, index, known, value);
+}
+
+enum { END_FLAGS, END_TLB_DEFERRED, END_PAGES, END_RC, END_GFN_LOW, END_GFN_HIGH };
+
+#define BATCH_INSERT \
+    "INSERT INTO batch (batch, dom, vcpu, cpu, cpus, state, lossy, call, begin_pos, end_pos," \
+    " begin_tsc, end_tsc, ops, pages, flags, rc, gfn_low, gfn_high, skipped, deferred," \
+    " released, iotlb_flushes, tlb_flushes, iotlb_closing, tlb_closing, closing_pages," \
+    " closing_whole, hw_pages, hw_whole, ipi_rounds, ipi_targets, iotlb_cycles, tlb_cycles," \
+    " lock_cycles, ack_cycles) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?," \
+    "?,?,?,?,?,?,?)"
+
+static void store_batch(void *context, const struct corr_batch *batch)
+{
+    struct derived *derived = context;
+    sqlite3_stmt *s = derived->batch;
+    int i = 0;
+
+    bind(s, &i, true, (int64_t)batch->id);
+    bind(s, &i, true, xf_cur_dom(batch->cur));
+    bind(s, &i, true, xf_cur_vcpu(batch->cur));
+    bind(s, &i, true, batch->cpu);
+    bind(s, &i, true, batch->moved ? 2 : 1);
+    bind(s, &i, true, batch->state);
+    bind(s, &i, true, batch->lossy);
+    bind(s, &i, batch->call, (int64_t)batch->call);
+    bind(s, &i, batch->has_begin, (int64_t)batch->begin_pos);
+    bind(s, &i, batch->has_end, (int64_t)batch->end_pos);
+    bind(s, &i, batch->has_begin, (int64_t)batch->begin_tsc);
+    bind(s, &i, batch->has_end, (int64_t)batch->end_tsc);
+    bind(s, &i, batch->has_begin, batch->ops);
+    bind_end(s, &i, batch, END_PAGES);
+    bind_end(s, &i, batch, END_FLAGS);
+    bind_end(s, &i, batch, END_RC);
+    bind_end(s, &i, batch, END_GFN_LOW);
+    bind_end(s, &i, batch, END_GFN_HIGH);
+    bind(s, &i, true, batch->skipped);
+    bind(s, &i, true, batch->deferred);
+    bind(s, &i, true, batch->released);
+    bind(s, &i, true, batch->sums.iotlb_flushes);
+    bind(s, &i, true, batch->sums.tlb_flushes);
+    bind(s, &i, true, batch->iotlb_closing);
+    bind(s, &i, true, batch->tlb_closing);
+    bind(s, &i, batch->iotlb_closing > batch->closing_whole, (int64_t)batch->closing_pages);
+    bind(s, &i, true, batch->closing_whole);
+    bind(s, &i, batch->hw_seen, (int64_t)batch->hw_pages);
+    bind(s, &i, true, batch->hw_whole);
+    bind(s, &i, true, batch->sums.ipi_rounds);
+    bind(s, &i, true, (int64_t)batch->sums.ipi_targets);
+    bind(s, &i, true, (int64_t)batch->sums.iotlb_cycles);
+    bind(s, &i, true, (int64_t)batch->sums.tlb_cycles);
+    bind(s, &i, true, (int64_t)batch->sums.lock_cycles);
+    bind(s, &i, true, (int64_t)batch->sums.ack_cycles);
+    step(derived, s);
+}
+
+#define CALL_INSERT \
+    "INSERT INTO logical_call (call, dom, vcpu, cpu, state, lossy, parts, pos, begin_tsc," \
+    " end_tsc, asked, done, unbatched, rc, batches, released, iotlb_flushes, tlb_flushes," \
+    " ipi_rounds, ipi_targets, cycles, iotlb_cycles, tlb_cycles, lock_cycles, ack_cycles)" \
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+
+static void store_call(void *context, const struct corr_call *call)
+{
+    struct derived *derived = context;
+    sqlite3_stmt *s = derived->call;
+    bool seen = call->parts, parts_known = !call->sums.unknown_cycles;
+    int i = 0;
+
+    bind(s, &i, true, (int64_t)call->id);
+    bind(s, &i, true, xf_cur_dom(call->cur));
+    bind(s, &i, true, xf_cur_vcpu(call->cur));
+    bind(s, &i, true, call->cpu);
+    bind(s, &i, true, call->state);
+    bind(s, &i, true, call->lossy);
+    bind(s, &i, true, call->parts);
+    bind(s, &i, seen, (int64_t)call->pos);
+    bind(s, &i, seen && call->cycles_known, call->begin_tsc);
+    bind(s, &i, true, (int64_t)call->end_tsc);
+    bind(s, &i, seen, (int64_t)call->asked);
+    bind(s, &i, seen, (int64_t)call->done);
+    bind(s, &i, seen, (int64_t)call->unbatched);
+    bind(s, &i, seen, call->rc);
+    bind(s, &i, true, (int64_t)call->batches);
+    bind(s, &i, true, (int64_t)call->released);
+    bind(s, &i, true, call->sums.iotlb_flushes);
+    bind(s, &i, true, call->sums.tlb_flushes);
+    bind(s, &i, true, call->sums.ipi_rounds);
+    bind(s, &i, true, (int64_t)call->sums.ipi_targets);
+    bind(s, &i, seen && call->cycles_known, (int64_t)call->cycles);
+    bind(s, &i, parts_known, (int64_t)call->sums.iotlb_cycles);
+    bind(s, &i, parts_known, (int64_t)call->sums.tlb_cycles);
+    bind(s, &i, parts_known, (int64_t)call->sums.lock_cycles);
+    bind(s, &i, parts_known, (int64_t)call->sums.ack_cycles);
+    step(derived, s);
+}
+
+static void store_part(void *context, const struct corr_part *part)
+{
+    struct derived *derived = context;
+
+    sqlite3_bind_text(derived->part, 1, xf_events[part->flush].table, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(derived->part, 2, part->flush_row);
+    sqlite3_bind_text(derived->part, 3, xf_events[part->part].table, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(derived->part, 4, part->part_row);
+    step(derived, derived->part);
+}
+
+static int prepare(struct derived *derived)
+{
+    sqlite3 *db = derived->db;
+    int rc = bulk_open(&derived->tlb_link, db, "tlb_flush_link",
+                       "tlb_flush, batch, call, closing, ipi_round",
+                       sizeof(struct corr_link), link_value, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = bulk_open(&derived->iotlb_link, db, "iotlb_flush_link",
+                       "iotlb_flush, batch, call, closing, iommu_invalidate",
+                       sizeof(struct corr_link), link_value, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(db, BATCH_INSERT, -1, &derived->batch, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(db, CALL_INSERT, -1, &derived->call, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(db, "INSERT INTO flush_part VALUES (?,?,?,?)", -1,
+                                &derived->part, NULL);
+    return rc;
+}
+
+int derived_open(struct derived **out, sqlite3 *db)
+{
+    struct derived *derived = calloc(1, sizeof(*derived));
+    struct corr_sink sink = {
+        derived, store_batch, store_call, store_link, store_part
+    };
+    int rc;
+
+    *out = NULL;
+    if (!derived)
+        return SQLITE_NOMEM;
+    derived->db = db;
+    derived->corr = corr_create(&sink);
+    rc = derived->corr ? prepare(derived) : SQLITE_NOMEM;
+    if (rc == SQLITE_OK)
+        *out = derived;
+    else
+        derived_close(derived);
+    return rc;
+}
+
+int derived_record(struct derived *derived, enum xf_event_id event, int64_t row,
+                   const struct xf_record *record)
+{
+    if (corr_record(derived->corr, event, row, record))
+        derived->rc = SQLITE_NOMEM;
+    return derived->rc;
+}
+
+int derived_gap(struct derived *derived, uint32_t cpu, uint64_t tsc)
+{
+    if (corr_gap(derived->corr, cpu, tsc))
+        derived->rc = SQLITE_NOMEM;
+    return derived->rc;
+}
+
+int derived_finish(struct derived *derived)
+{
+    int rc;
+
+    corr_finish(derived->corr);
+    if (corr_overflow(derived->corr))
+        log_warn("%" PRIu64 " flushes were not followed to their call: too many at once",
+                 corr_overflow(derived->corr));
+    rc = derived->rc;
+    if (rc == SQLITE_OK)
+        rc = bulk_flush(derived->tlb_link);
+    if (rc == SQLITE_OK)
+        rc = bulk_flush(derived->iotlb_link);
+    if (rc == SQLITE_OK)
+        rc = schema_create(derived->db, SCHEMA_INDICES, 0);
+    if (rc == SQLITE_OK)
+        rc = schema_create(derived->db, SCHEMA_VIEWS, 0);
+    return rc;
+}
+
+void derived_close(struct derived *derived)
+{
+    if (!derived)
+        return;
+    bulk_close(derived->tlb_link);
+    bulk_close(derived->iotlb_link);
+    sqlite3_finalize(derived->batch);
+    sqlite3_finalize(derived->call);
+    sqlite3_finalize(derived->part);
+    corr_destroy(derived->corr);
+    free(derived);
+}
