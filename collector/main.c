@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* main.c - xenflush-collector: the commands that read traces. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd-import.h"
+#include "log.h"
+#include "version.h"
+
+int main(int argc, char **argv)
+{
+    if (argc >= 2 && strcmp(argv[1], "import") == 0)
+        return cmd_import(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+        printf("xenflush-collector %s\n", XENFLUSH_VERSION);
+        return 0;
+    }
+    log_error("xenflush-collector is called by `xenflush import`; try `xenflush --help`");
+    return 2;
+}
