@@ -49,7 +49,6 @@ static int sql_failed(struct import *import, int rc)
 
 static int open_database(struct import *import)
 {
-    uint64_t hz = import->options->tsc_hz;
     int rc = sqlite3_open_v2(import->temporary, &import->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 
@@ -59,9 +58,9 @@ static int open_database(struct import *import)
             "PRAGMA locking_mode = EXCLUSIVE; PRAGMA secure_delete = OFF;"
             "PRAGMA cache_size = -8192;", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = schema_create(import->db, SCHEMA_FACTS, hz);
+        rc = schema_create(import->db, SCHEMA_FACTS);
     if (rc == SQLITE_OK)
-        rc = schema_create(import->db, SCHEMA_DERIVED, hz);
+        rc = schema_create(import->db, SCHEMA_DERIVED);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(import->db, "BEGIN", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
@@ -223,7 +222,7 @@ static int load(struct import *import)
         return sql_failed(import, rc);
     if (merge_run(&import->scan, take_record, import))
         return import->rc != SQLITE_OK ? sql_failed(import, import->rc) : -1;
-    rc = store_finish(&import->store);
+    rc = store_finish(&import->store, options->tsc_hz);
     if (rc == SQLITE_OK)
         rc = import->damage.rc;
     if (rc == SQLITE_OK)

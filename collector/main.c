@@ -3,12 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sqlite3.h>
+
 #include "cmd-import.h"
 #include "log.h"
 #include "version.h"
 
 int main(int argc, char **argv)
 {
+    /* One thread uses SQLite: no locks, no accounting of its memory. */
+    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     if (argc >= 2 && strcmp(argv[1], "import") == 0)
         return cmd_import(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "--version") == 0) {

@@ -2,72 +2,73 @@
 /* store.c - see store.h. */
 #include "store.h"
 
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "bulk.h"
 #include "events.h"
 #include "wire.h"
 
+#define MAX_COLUMNS 16
+
 /* Columns that every record table begins with. */
-#define COMMON_COLUMNS "tsc, pos, cpu, dom, vcpu"
-enum { COLUMN_TSC, COLUMN_POS, COLUMN_CPU, COLUMN_DOM, COLUMN_VCPU, COMMON_COUNT };
-
-static bool record_value(const void *context, const void *row, int column, int64_t *value)
-{
-    const struct xf_event *event = context;
-    const struct xf_record *record = row;
-
-    switch (column) {
-    case COLUMN_TSC: *value = (int64_t)record->tsc; return true;
-    case COLUMN_POS: *value = (int64_t)record->pos; return true;
-    case COLUMN_CPU: *value = record->cpu; return true;
-    case COLUMN_DOM: *value = xf_cur_dom(record->word[0]); return true;
-    case COLUMN_VCPU: *value = xf_cur_vcpu(record->word[0]); return true;
-    default: return xf_column_value(&event->column[column - COMMON_COUNT], record->word, value);
-    }
-}
-
-/* A row of raw_record. */
-struct raw_row {
-    uint64_t tsc, pos;
-    uint32_t cpu, header;
-    bool has_tsc;
-    uint32_t word[XF_MAX_WORDS];
+static const struct bulk_column common_columns[] = {
+    BULK_WIDE(struct xf_record, tsc),
+    BULK_WIDE(struct xf_record, pos),
+    BULK_WORD(struct xf_record, cpu),
+    { .name = "dom", .offset = offsetof(struct xf_record, word), .shift = 16, .bits = 16 },
+    { .name = "vcpu", .offset = offsetof(struct xf_record, word), .bits = 16 },
 };
+#define COMMON_COLUMNS (sizeof(common_columns) / sizeof(common_columns[0]))
 
-#define RAW_COLUMNS "tsc, pos, cpu, event, timed, words, w0, w1, w2, w3, w4, w5, w6"
+/* A row of raw_record; RAW_NULL stands for NULL. */
+struct raw_row {
+    int64_t tsc, pos;
+    uint32_t cpu, event, timed, words;
+    int64_t w0, w1, w2, w3, w4, w5, w6;
+};
+#define RAW_NULL INT64_MIN
+#define RAW_NULLABLE(member) \
+    { .name = #member, .offset = offsetof(struct raw_row, member), .wide = true, \
+      .has_null = true, .null = RAW_NULL }
 
-static bool raw_value(const void *context, const void *row, int column, int64_t *value)
+static const struct bulk_column raw_columns[] = {
+    RAW_NULLABLE(tsc),
+    BULK_WIDE(struct raw_row, pos),
+    BULK_WORD(struct raw_row, cpu),
+    BULK_WORD(struct raw_row, event),
+    BULK_WORD(struct raw_row, timed),
+    BULK_WORD(struct raw_row, words),
+    RAW_NULLABLE(w0), RAW_NULLABLE(w1), RAW_NULLABLE(w2), RAW_NULLABLE(w3),
+    RAW_NULLABLE(w4), RAW_NULLABLE(w5), RAW_NULLABLE(w6),
+};
+#define RAW_COLUMNS (sizeof(raw_columns) / sizeof(raw_columns[0]))
+
+static struct bulk_column bulk_column_of(const struct xf_column *column)
 {
-    const struct raw_row *raw = row;
-
-    (void)context;
-    switch (column) {
-    case 0: *value = (int64_t)raw->tsc; return raw->has_tsc;
-    case 1: *value = (int64_t)raw->pos; return true;
-    case 2: *value = raw->cpu; return true;
-    case 3: *value = wire_event(raw->header); return true;
-    case 4: *value = wire_timed(raw->header); return true;
-    case 5: *value = wire_words(raw->header); return true;
-    default:
-        *value = raw->word[column - 6];
-        return (uint32_t)(column - 6) < wire_words(raw->header);
-    }
+    return (struct bulk_column){
+        .name = column->name,
+        .offset = (uint16_t)(offsetof(struct xf_record, word) + 4U * column->word),
+        .wide = column->kind == XF_U64 || column->kind == XF_FRAME,
+        .is_signed = column->kind == XF_SIGNED,
+        .shift = column->shift,
+        .bits = column->bits,
+        .has_null = column->kind == XF_FRAME,
+        .null = -1,
+    };
 }
 
 static int open_table(struct store *store, enum xf_event_id id)
 {
     const struct xf_event *event = &xf_events[id];
-    char columns[256];
-    size_t used = (size_t)snprintf(columns, sizeof(columns), COMMON_COLUMNS);
+    struct bulk_column columns[MAX_COLUMNS];
     unsigned int i;
 
+    memcpy(columns, common_columns, sizeof(common_columns));
     for (i = 0; i < event->columns; i++)
-        used += (size_t)snprintf(columns + used, sizeof(columns) - used, ", %s",
-                                 event->column[i].name);
+        columns[COMMON_COLUMNS + i] = bulk_column_of(&event->column[i]);
     return bulk_open(&store->bulk[id], store->db, event->table, columns,
-                     sizeof(struct xf_record), record_value, event);
+                     COMMON_COLUMNS + event->columns, sizeof(struct xf_record));
 }
 
 int store_open(struct store *store, sqlite3 *db, uint64_t base, bool keep_other)
@@ -78,8 +79,8 @@ int store_open(struct store *store, sqlite3 *db, uint64_t base, bool keep_other)
     for (id = 0; id < XF_EVENTS && rc == SQLITE_OK; id++)
         rc = open_table(store, (enum xf_event_id)id);
     if (rc == SQLITE_OK)
-        rc = bulk_open(&store->raw, db, "raw_record", RAW_COLUMNS, sizeof(struct raw_row),
-                       raw_value, NULL);
+        rc = bulk_open(&store->raw, db, "raw_record", raw_columns, RAW_COLUMNS,
+                       sizeof(struct raw_row));
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(db, "INSERT INTO lost (cpu, first_tsc, last_tsc, records, dom,"
                                 " vcpu, pos) VALUES (?,?,?,?,?,?,?)", -1, &store->lost, NULL);
@@ -100,15 +101,21 @@ static int keep_raw(struct store *store, const struct merge_record *record)
 {
     int rc;
     struct raw_row *row = bulk_next(store->raw, &rc);
+    int64_t *word[XF_MAX_WORDS];
+    uint32_t i;
 
     if (!row)
         return rc;
-    row->tsc = record->tsc - store->base;
-    row->has_tsc = record->has_tsc;
-    row->pos = record->pos;
+    word[0] = &row->w0, word[1] = &row->w1, word[2] = &row->w2, word[3] = &row->w3;
+    word[4] = &row->w4, word[5] = &row->w5, word[6] = &row->w6;
+    row->tsc = record->has_tsc ? (int64_t)(record->tsc - store->base) : RAW_NULL;
+    row->pos = (int64_t)record->pos;
     row->cpu = record->cpu;
-    row->header = record->header;
-    copy_words(row->word, record);
+    row->event = wire_event(record->header);
+    row->timed = wire_timed(record->header);
+    row->words = wire_words(record->header);
+    for (i = 0; i < XF_MAX_WORDS; i++)
+        *word[i] = i < row->words ? (int64_t)wire_word(record->extra + 4 * i) : RAW_NULL;
     return SQLITE_OK;
 }
 
@@ -194,7 +201,7 @@ int store_record(struct store *store, const struct merge_record *record)
     return store->keep_other ? keep_raw(store, record) : SQLITE_OK;
 }
 
-int store_finish(struct store *store)
+int store_finish(struct store *store, uint64_t tsc_hz)
 {
     int rc = SQLITE_OK, id;
 
@@ -205,7 +212,7 @@ int store_finish(struct store *store)
     if (rc == SQLITE_OK)
         rc = others_store(&store->others, store->db);
     if (rc == SQLITE_OK)
-        rc = derived_finish(store->derived);
+        rc = derived_finish(store->derived, tsc_hz);
     return rc;
 }
 

@@ -8,8 +8,10 @@
 #include "bulk.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define CAPACITY 2048
+#define BULK_MAX_COLUMNS 16
 
 struct bulk {
     sqlite3 *db;
@@ -20,8 +22,7 @@ struct bulk {
     size_t row_size;
     size_t count;
     int64_t flushed;
-    bulk_value *value;
-    const void *context;
+    struct bulk_column column[BULK_MAX_COLUMNS];
 };
 
 struct table {
@@ -106,13 +107,26 @@ static int cursor_eof(sqlite3_vtab_cursor *base)
     return cursor->row >= cursor->end;
 }
 
-static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index)
 {
-    struct cursor *cursor = (struct cursor *)base;
-    int64_t value;
+    const struct cursor *cursor = (const struct cursor *)base;
+    const struct bulk_column *column = &cursor->bulk->column[index];
+    uint32_t word;
+    int64_t wide;
 
-    if (cursor->bulk->value(cursor->bulk->context, cursor->row, column, &value))
-        sqlite3_result_int64(context, value);
+    if (column->wide) {
+        memcpy(&wide, cursor->row + column->offset, sizeof(wide));
+        if (column->has_null && wide == column->null)
+            return SQLITE_OK;
+        sqlite3_result_int64(context, wide);
+        return SQLITE_OK;
+    }
+    memcpy(&word, cursor->row + column->offset, sizeof(word));
+    word <<= 32 - column->bits - column->shift;
+    if (column->is_signed)
+        sqlite3_result_int64(context, (int32_t)word >> (32 - column->bits));
+    else
+        sqlite3_result_int64(context, word >> (32 - column->bits));
     return SQLITE_OK;
 }
 
@@ -137,30 +151,47 @@ static const sqlite3_module module = {
     .xRowid = cursor_rowid,
 };
 
-int bulk_open(struct bulk **out, sqlite3 *db, const char *table, const char *columns,
-              size_t row_size, bulk_value *value, const void *context)
+/* The names of the columns, separated by commas.  To be freed with sqlite3_free. */
+static char *join_names(const struct bulk *bulk, unsigned int columns)
+{
+    char *names = NULL;
+    unsigned int i;
+
+    for (i = 0; i < columns; i++) {
+        char *longer = sqlite3_mprintf("%z%s%s", names, i ? ", " : "", bulk->column[i].name);
+
+        names = longer;
+        if (!names)
+            break;
+    }
+    return names;
+}
+
+int bulk_open(struct bulk **out, sqlite3 *db, const char *table,
+              const struct bulk_column *column, unsigned int columns, size_t row_size)
 {
     struct bulk *bulk = calloc(1, sizeof(*bulk));
-    char *insert = NULL;
+    char *names = NULL, *insert = NULL;
     int rc = SQLITE_NOMEM;
 
     *out = NULL;
-    if (!bulk)
-        return SQLITE_NOMEM;
+    if (!bulk || columns > BULK_MAX_COLUMNS)
+        goto out;
     bulk->db = db;
     bulk->row_size = row_size;
-    bulk->value = value;
-    bulk->context = context;
+    memcpy(bulk->column, column, columns * sizeof(*column));
+    names = join_names(bulk, columns);
     bulk->module = sqlite3_mprintf("bulk_%s", table);
-    bulk->declaration = sqlite3_mprintf("CREATE TABLE x(%s)", columns);
+    bulk->declaration = sqlite3_mprintf("CREATE TABLE x(%s)", names);
     insert = sqlite3_mprintf("INSERT INTO %s (%s) SELECT %s FROM bulk_%s",
-                             table, columns, columns, table);
-    if (!bulk->module || !bulk->declaration || !insert)
+                             table, names, names, table);
+    if (!names || !bulk->module || !bulk->declaration || !insert)
         goto out;
     rc = sqlite3_create_module(db, bulk->module, &module, bulk);
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v3(db, insert, -1, SQLITE_PREPARE_PERSISTENT, &bulk->insert, NULL);
 out:
+    sqlite3_free(names);
     sqlite3_free(insert);
     if (rc == SQLITE_OK)
         *out = bulk;

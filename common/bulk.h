@@ -15,17 +15,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Value of a column of a row.  False: NULL. */
-typedef bool bulk_value(const void *context, const void *row, int column, int64_t *value);
+/*
+ * Where a column's value lies in a row: a 64-bit integer, or `bits` bits of a
+ * 32-bit word from `shift` on.
+ */
+struct bulk_column {
+    const char *name;
+    uint16_t offset;        /* bytes from the start of the row */
+    bool wide;              /* 64 bits: shift, bits and is_signed do not count */
+    bool is_signed;
+    uint8_t shift, bits;
+    bool has_null;          /* wide only: the value `null` stands for NULL */
+    int64_t null;
+};
+
+#define BULK_WIDE(row, member) \
+    { .name = #member, .offset = offsetof(row, member), .wide = true }
+#define BULK_WORD(row, member) \
+    { .name = #member, .offset = offsetof(row, member), .bits = 32 }
 
 struct bulk;
 
 /*
- * columns: the names, separated by commas.  On failure *bulk is NULL.
- * Returns an SQLite code.
+ * The columns are copied; their names must last as long as the bulk.  On failure
+ * *bulk is NULL.  Returns an SQLite code.
  */
-int bulk_open(struct bulk **bulk, sqlite3 *db, const char *table, const char *columns,
-              size_t row_size, bulk_value *value, const void *context);
+int bulk_open(struct bulk **bulk, sqlite3 *db, const char *table,
+              const struct bulk_column *column, unsigned int columns, size_t row_size);
 
 /* Slot for the next row, to be filled in, or NULL: *rc then says why. */
 void *bulk_next(struct bulk *bulk, int *rc);

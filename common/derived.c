@@ -23,29 +23,22 @@ struct derived {
     int rc;
 };
 
-static bool link_value(const void *context, const void *row, int column, int64_t *value)
-{
-    const struct corr_link *link = row;
-
-    (void)context;
-    switch (column) {
-    case 0: *value = link->row; return true;
-    case 1: *value = (int64_t)link->batch; return link->batch;
-    case 2: *value = (int64_t)link->call; return link->call;
-    case 3: *value = link->closing; return true;
-    default: *value = link->part; return link->part;
-    }
-}
+/* A row of tlb_flush_link or iotlb_flush_link; 0 stands for NULL. */
+struct link_row {
+    int64_t flush, batch, call, part;
+    uint32_t closing;
+};
 
 static void store_link(void *context, const struct corr_link *link)
 {
     struct derived *derived = context;
-    struct corr_link *row;
+    struct link_row *row;
     int rc;
 
     row = bulk_next(link->flush == XF_TLB_FLUSH ? derived->tlb_link : derived->iotlb_link, &rc);
     if (row)
-        *row = *link;
+        *row = (struct link_row){ link->row, (int64_t)link->batch, (int64_t)link->call,
+                                  link->part, link->closing };
     else
         derived->rc = rc;
 }
@@ -186,17 +179,31 @@ static void store_part(void *context, const struct corr_part *part)
     step(derived, derived->part);
 }
 
+static int open_links(struct bulk **bulk, sqlite3 *db, const char *table,
+                      const char *flush, const char *part)
+{
+#define NULLABLE(column, member) \
+    { .name = column, .offset = offsetof(struct link_row, member), .wide = true, .has_null = true }
+    const struct bulk_column columns[] = {
+        NULLABLE(flush, flush),
+        NULLABLE("batch", batch),
+        NULLABLE("call", call),
+        BULK_WORD(struct link_row, closing),
+        NULLABLE(part, part),
+    };
+
+    return bulk_open(bulk, db, table, columns, 5, sizeof(struct link_row));
+#undef NULLABLE
+}
+
 static int prepare(struct derived *derived)
 {
     sqlite3 *db = derived->db;
-    int rc = bulk_open(&derived->tlb_link, db, "tlb_flush_link",
-                       "tlb_flush, batch, call, closing, ipi_round",
-                       sizeof(struct corr_link), link_value, NULL);
+    int rc = open_links(&derived->tlb_link, db, "tlb_flush_link", "tlb_flush", "ipi_round");
 
     if (rc == SQLITE_OK)
-        rc = bulk_open(&derived->iotlb_link, db, "iotlb_flush_link",
-                       "iotlb_flush, batch, call, closing, iommu_invalidate",
-                       sizeof(struct corr_link), link_value, NULL);
+        rc = open_links(&derived->iotlb_link, db, "iotlb_flush_link", "iotlb_flush",
+                        "iommu_invalidate");
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(db, BATCH_INSERT, -1, &derived->batch, NULL);
     if (rc == SQLITE_OK)
@@ -243,7 +250,7 @@ int derived_gap(struct derived *derived, uint32_t cpu, uint64_t tsc)
     return derived->rc;
 }
 
-int derived_finish(struct derived *derived)
+int derived_finish(struct derived *derived, uint64_t tsc_hz)
 {
     int rc;
 
@@ -257,9 +264,11 @@ int derived_finish(struct derived *derived)
     if (rc == SQLITE_OK)
         rc = bulk_flush(derived->iotlb_link);
     if (rc == SQLITE_OK)
-        rc = schema_create(derived->db, SCHEMA_INDICES, 0);
+        rc = schema_create(derived->db, SCHEMA_INDICES);
     if (rc == SQLITE_OK)
-        rc = schema_create(derived->db, SCHEMA_VIEWS, 0);
+        rc = schema_add_times(derived->db, tsc_hz);
+    if (rc == SQLITE_OK)
+        rc = schema_create(derived->db, SCHEMA_VIEWS);
     return rc;
 }
 

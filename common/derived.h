@@ -23,8 +23,8 @@ int derived_open(struct derived **derived, sqlite3 *db);
 int derived_record(struct derived *derived, enum xf_event_id event, int64_t row,
                    const struct xf_record *record);
 int derived_gap(struct derived *derived, uint32_t cpu, uint64_t tsc);
-/* Gives out what is open, makes indices and views, sets run.derivation. */
-int derived_finish(struct derived *derived);
+/* Gives out what is open, adds computed times, indices and views; tsc_hz 0: not known. */
+int derived_finish(struct derived *derived, uint64_t tsc_hz);
 
 void derived_close(struct derived *derived);
 

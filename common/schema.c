@@ -45,11 +45,46 @@ static void convert_times(FILE *out, const char *text, const char *end, uint64_t
     fwrite(text, 1, (size_t)(end - text), out);
 }
 
-int schema_create(sqlite3 *db, enum schema_part part, uint64_t tsc_hz)
+/* Copies text without the lines that define computed times. */
+static void leave_out_times(FILE *out, const char *text, const char *end)
+{
+    while (text < end) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        size_t length = (size_t)((line_end ? line_end + 1 : end) - text);
+
+        if (!memmem(text, length, "GENERATED ALWAYS", 16))
+            fwrite(text, 1, length, out);
+        text += length;
+    }
+}
+
+static const char *part_end(enum schema_part part, const char *begin)
+{
+    return part == SCHEMA_VIEWS ? begin + strlen(begin) : strstr(xf_schema, marker[part + 1]);
+}
+
+int schema_create(sqlite3 *db, enum schema_part part)
 {
     const char *begin = strstr(xf_schema, marker[part]);
-    const char *end = part == SCHEMA_VIEWS ? begin + strlen(begin)
-                                           : strstr(xf_schema, marker[part + 1]);
+    char *sql = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&sql, &size);
+    int rc = SQLITE_NOMEM;
+
+    if (!out)
+        return SQLITE_NOMEM;
+    leave_out_times(out, begin, part_end(part, begin));
+    if (fclose(out) == 0)
+        rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    free(sql);
+    return rc;
+}
+
+/* Puts the full definition of the table that `begin` defines into the schema. */
+static int complete_table(sqlite3_stmt *update, const char *begin, const char *end,
+                          uint64_t tsc_hz)
+{
+    const char *name = begin + strlen("CREATE TABLE ");
     char *sql = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&sql, &size);
@@ -61,9 +96,35 @@ int schema_create(sqlite3 *db, enum schema_part part, uint64_t tsc_hz)
         convert_times(out, begin, end, tsc_hz);
     else
         fwrite(begin, 1, (size_t)(end - begin), out);
-    if (fclose(out) == 0)
-        rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    if (fclose(out) == 0) {
+        sqlite3_bind_text(update, 1, sql, (int)size, SQLITE_STATIC);
+        sqlite3_bind_text(update, 2, name, (int)strcspn(name, " "), SQLITE_STATIC);
+        sqlite3_step(update);
+        rc = sqlite3_reset(update);
+    }
     free(sql);
+    return rc;
+}
+
+int schema_add_times(sqlite3 *db, uint64_t tsc_hz)
+{
+    const char *begin = xf_schema, *end;
+    sqlite3_stmt *update;
+    int rc = sqlite3_exec(db, "PRAGMA writable_schema = ON", NULL, NULL, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(db, "UPDATE sqlite_schema SET sql = ? WHERE type = 'table'"
+                                " AND name = ?", -1, &update, NULL);
+    if (rc != SQLITE_OK)
+        return rc;
+    while (rc == SQLITE_OK && (begin = strstr(begin, "CREATE TABLE "))) {
+        end = strstr(begin, "\n);") + 2;
+        rc = complete_table(update, begin, end, tsc_hz);
+        begin = end;
+    }
+    sqlite3_finalize(update);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, "PRAGMA writable_schema = RESET", NULL, NULL, NULL);
     return rc;
 }
 

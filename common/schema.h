@@ -24,8 +24,19 @@ enum schema_part {
     SCHEMA_VIEWS,
 };
 
-/* Runs one part of schema.sql; tsc_hz 0: rate not known.  Returns an SQLite code. */
-int schema_create(sqlite3 *db, enum schema_part part, uint64_t tsc_hz);
+/*
+ * Runs one part of schema.sql, without the computed times: SQLite would compute
+ * them for each row that is inserted, and throw them away.  Returns an SQLite
+ * code.
+ */
+int schema_create(sqlite3 *db, enum schema_part part);
+
+/*
+ * Adds the computed times when all tables are filled; tsc_hz 0: rate not known.
+ * They take no room, so only the definitions change.  Before SCHEMA_VIEWS.
+ * Returns an SQLite code.
+ */
+int schema_add_times(sqlite3 *db, uint64_t tsc_hz);
 
 /* Drops the derived tables and the views.  Returns an SQLite code. */
 int schema_drop_derived(sqlite3 *db);
