@@ -65,7 +65,8 @@ CREATE TABLE trace_cpu (
     records INTEGER,
     lost INTEGER,           -- records lost
     first_tsc INTEGER,      -- NULL: no timed record
-    last_tsc INTEGER
+    last_tsc INTEGER,
+    epoch INTEGER           -- falls of the clock, on any CPU, before its first record
 );
 
 -- Intervals in which Xen dropped records of one CPU because its buffer was full.
@@ -88,7 +89,9 @@ CREATE TABLE damage (
     kind TEXT,              -- window, record, garbage, cut, lost, clock
     what TEXT,
     cpu INTEGER,            -- NULL: not known
-    tsc INTEGER,            -- clock: the TSC that steps; NULL otherwise
+    fault TEXT,             -- clock: step (goes back, order kept), spike (one record
+                            -- far ahead), fall (far back for good); NULL otherwise
+    tsc INTEGER,            -- clock: the TSC that is at fault; NULL otherwise
     before_tsc INTEGER      -- clock: the TSC before it
 );
 
@@ -412,9 +415,10 @@ CREATE TABLE batch (
     tlb_flushes INTEGER,    -- TLB_FLUSH records
     iotlb_closing INTEGER,  -- of these, at the end: no skip follows in the batch
     tlb_closing INTEGER,    -- of these, at the end: no deferral follows
-    closing_pages INTEGER,  -- pages asked for by closing IOTLB flushes, whole-domain ones left out
+    closing_pages INTEGER,  -- pages asked for by closing IOTLB flushes; whole-domain ones are
+                            -- left out, NULL: no other
     closing_whole INTEGER,  -- closing IOTLB flushes of a whole domain
-    hw_pages INTEGER,       -- pages of their commands (the IOMMU with the most)
+    hw_pages INTEGER,       -- pages of their commands (the IOMMU with the most); NULL: none of pages
     hw_whole INTEGER,       -- their commands wider than pages
     ipi_rounds INTEGER,
     ipi_targets INTEGER,

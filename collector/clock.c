@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 static void note(struct clock_trace *trace, struct clock_scan *clock, uint64_t pos,
-                 uint64_t tsc, uint64_t before, const char *what)
+                 uint64_t tsc, uint64_t before, const char *fault, const char *what)
 {
     struct damage damage = {
-        .kind = "clock", .pos = pos, .cpu = clock->cpu, .tsc = tsc, .before_tsc = before
+        .kind = "clock", .fault = fault, .pos = pos, .cpu = clock->cpu, .tsc = tsc, .before_tsc = before
     };
 
     damage_note(trace->damage, &damage, "TSC of CPU %" PRIu32 " %s, %" PRIu64 " to %" PRIu64,
@@ -50,7 +50,7 @@ static void step_back(struct clock_trace *trace, struct clock_scan *clock,
                       uint64_t tsc, uint64_t pos, const char *what)
 {
     if (!clock->behind)
-        note(trace, clock, pos, tsc, clock->max, what);
+        note(trace, clock, pos, tsc, clock->max, "step", what);
     clock->behind = true;
 }
 
@@ -59,7 +59,7 @@ static void settle_fall(struct clock_trace *trace, struct clock_scan *clock, uin
 {
     clock->falling = false;
     if (tsc < clock->max && correct(trace, clock, clock->last_pos, true)) {
-        note(trace, clock, clock->last_pos, clock->last, clock->max,
+        note(trace, clock, clock->last_pos, clock->last, clock->max, "fall",
              "falls back: a resume, or a second trace");
         if (clock->max > trace->largest)
             trace->largest = clock->max;
@@ -93,7 +93,7 @@ void clock_scan_slow(struct clock_trace *trace, struct clock_scan *clock,
     } else if (clock->max_pos == clock->last_pos && tsc >= clock->max_before &&
                clock->max - tsc > trace->far && clock->max - clock->max_before > trace->far &&
                clock->max_pos != pos && correct(trace, clock, clock->max_pos, false)) {
-        note(trace, clock, clock->max_pos, clock->max, clock->max_before,
+        note(trace, clock, clock->max_pos, clock->max, clock->max_before, "spike",
              "jumps ahead for one record");
         clock->max = tsc;
         clock->max_pos = pos;

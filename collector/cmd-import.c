@@ -145,7 +145,7 @@ static int take_option(int option, struct import_options *options, char *start, 
     switch (option) {
     case 'o': options->database = optarg; return -1;
     case 'f': options->force = true; return -1;
-    case 'q': log_set_quiet(); return -1;
+    case 'q': options->quiet = true; log_set_quiet(); return -1;
     case 'h': fputs(usage, stdout); return 0;
     case OPT_HOST: options->host = optarg; return -1;
     case OPT_LABEL: options->label = optarg; return -1;

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "log.h"
 
@@ -14,7 +13,7 @@
 int damage_open(struct damage_log *log, sqlite3 *db, const struct input *input)
 {
     *log = (struct damage_log){ .input = input };
-    return sqlite3_prepare_v2(db, "INSERT INTO damage VALUES (?,?,?,?,?,?,?)", -1,
+    return sqlite3_prepare_v2(db, "INSERT INTO damage VALUES (?,?,?,?,?,?,?,?)", -1,
                               &log->insert, NULL);
 }
 
@@ -30,9 +29,10 @@ static void store(struct damage_log *log, const struct damage *damage, const cha
     sqlite3_bind_text(s, 4, what, -1, SQLITE_STATIC);
     if (damage->cpu != DAMAGE_NO_CPU)
         sqlite3_bind_int64(s, 5, damage->cpu);
-    if (strcmp(damage->kind, "clock") == 0) {
-        sqlite3_bind_int64(s, 6, (int64_t)damage->tsc);
-        sqlite3_bind_int64(s, 7, (int64_t)damage->before_tsc);
+    if (damage->fault) {
+        sqlite3_bind_text(s, 6, damage->fault, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(s, 7, (int64_t)damage->tsc);
+        sqlite3_bind_int64(s, 8, (int64_t)damage->before_tsc);
         log->clock_faults++;
     }
     sqlite3_step(s);

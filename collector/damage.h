@@ -29,6 +29,7 @@ struct damage {
     uint64_t pos;
     uint64_t bytes;             /* unusable */
     uint32_t cpu;               /* or DAMAGE_NO_CPU */
+    const char *fault;          /* of kind clock only: step, spike, fall */
     uint64_t tsc, before_tsc;   /* of kind clock only, as recorded */
 };
 

@@ -168,7 +168,7 @@ static int store_cpus(struct import *import)
     const struct scan *scan = &import->scan;
     sqlite3_stmt *s;
     uint32_t i;
-    int rc = sqlite3_prepare_v2(import->db, "INSERT INTO trace_cpu VALUES (?,?,?,?,?,?)", -1,
+    int rc = sqlite3_prepare_v2(import->db, "INSERT INTO trace_cpu VALUES (?,?,?,?,?,?,?)", -1,
                                 &s, NULL);
 
     for (i = 0; rc == SQLITE_OK && i < scan->cpus; i++) {
@@ -183,6 +183,7 @@ static int store_cpus(struct import *import)
             sqlite3_bind_int64(s, 5, (int64_t)(cpu->clock.first - scan->clock.smallest));
             sqlite3_bind_int64(s, 6, (int64_t)(cpu->clock.last - scan->clock.smallest));
         }
+        sqlite3_bind_int64(s, 7, cpu->clock.first_epoch);
         rc = step_once(s);
     }
     sqlite3_finalize(s);
@@ -290,11 +291,14 @@ static int prepare_names(struct import *import)
 
 static void tell(const struct import *import)
 {
+    const struct import_options *options = import->options;
     const struct scan *scan = &import->scan;
 
-    log_info("%s: %" PRIu64 " records of %" PRIu32 " CPUs, %" PRIu64 " stored, %" PRIu64
+    if (options->quiet)
+        return;
+    printf("%s: %" PRIu64 " records of %" PRIu32 " CPUs, %" PRIu64 " stored, %" PRIu64
              " of other classes counted, %" PRIu64 " unknown; %" PRIu64 " lost; %" PRIu64
-             " damaged places", import->options->database, scan->records, scan->cpus,
+             " damaged places\n", options->database, scan->records, scan->cpus,
              import->store.stored, import->store.skipped, import->store.unknown, scan->lost,
              import->damage.rows);
 }

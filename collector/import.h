@@ -15,6 +15,7 @@ struct import_options {
     const char *database;
     bool force;                 /* replace an existing database */
     bool keep_other;
+    bool quiet;                 /* no summary on standard output */
     uint64_t tsc_hz;            /* 0: not known */
     bool has_mask;
     uint64_t mask;

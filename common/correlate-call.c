@@ -54,9 +54,9 @@ static void give_link(struct correlator *corr, const struct pending *pending, ui
     corr->sink.link(corr->sink.context, &link);
 }
 
-/* Adds the flushes that are still pending to the batch they lie in. */
-static void sum_batch(struct cur_state *cs, struct corr_batch *batch)
+void corr_sum_batch(struct cur_state *cs)
 {
+    struct corr_batch *batch = &cs->batch;
     uint32_t i;
 
     for (i = cs->pendings; i-- > 0;) {
@@ -120,9 +120,10 @@ int corr_close_batch(struct correlator *corr, struct cur_state *cs)
             cs->dones_size = size;
         }
     }
-    if (!cs->batch.has_end)
+    if (cs->in_batch) {
         cs->batch.state = CORR_BATCH_NO_END;
-    sum_batch(cs, &cs->batch);
+        corr_sum_batch(cs);
+    }
     cs->done[cs->dones++] = cs->batch;
     cs->has_batch = cs->in_batch = false;
     return 0;
@@ -166,7 +167,7 @@ static void give_batches(struct correlator *corr, struct cur_state *cs, uint32_t
         if (!all_flushes && (first->batch > last || (!first->batch && (int64_t)first->tsc >= begin)))
             break;
         corr_pop_pending(corr, cs, &pending);
-        if (pending.batch || (int64_t)pending.tsc >= begin) {
+        if ((pending.batch && !pending.assumed) || (int64_t)pending.tsc >= begin) {
             corr_sums_add(&cs->call.sums, &pending.sums);
             give_link(corr, &pending, call);
         } else {

@@ -34,6 +34,7 @@ struct pending {
     uint64_t batch;             /* 0: outside */
     enum xf_event_id flush;
     bool closing;
+    bool assumed;               /* in a batch whose begin was not seen */
     struct corr_sums sums;      /* of this flush alone */
     uint64_t pages;             /* IOTLB: pages asked for */
     bool whole;
@@ -79,6 +80,9 @@ void corr_sums_add(struct corr_sums *sum, const struct corr_sums *add);
 
 /* Takes the oldest pending flush out; false: there is none. */
 bool corr_pop_pending(struct correlator *corr, struct cur_state *cs, struct pending *out);
+
+/* At the end of the batch, when the newest pending flushes are its own: adds them up. */
+void corr_sum_batch(struct cur_state *cs);
 
 /* Moves the current batch, whatever its state, to the finished ones. */
 int corr_close_batch(struct correlator *corr, struct cur_state *cs);

@@ -307,6 +307,21 @@ static int begin_batch(struct correlator *corr, struct cur_state *cs,
     return 0;
 }
 
+/* The newest flushes of no batch led to the BATCH_END whose begin was not seen. */
+static void assume_flushes(struct cur_state *cs)
+{
+    uint32_t i;
+
+    for (i = cs->pendings; i-- > 0;) {
+        struct pending *p = &cs->pending[(cs->pending_head + i) % cs->pending_size];
+
+        if (p->batch)
+            break;
+        p->batch = cs->batch.id;
+        p->assumed = true;
+    }
+}
+
 static int end_batch(struct correlator *corr, struct cur_state *cs,
                      const struct xf_record *record)
 {
@@ -315,7 +330,9 @@ static int end_batch(struct correlator *corr, struct cur_state *cs,
             return -1;
         open_batch(corr, cs, record);
         cs->batch.state = CORR_BATCH_NO_BEGIN;
+        assume_flushes(cs);
     }
+    corr_sum_batch(cs);
     cs->in_batch = false;
     cs->batch.has_end = true;
     cs->batch.end_pos = record->pos;

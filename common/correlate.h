@@ -21,6 +21,8 @@
  *     and a batch lies in an unmap call, whether the call's record was seen or
  *     not.  Any other flush lies in the next unmap call of its cur, if it is
  *     not older than the call's latest possible begin.
+ *   - Where a BATCH_END comes without its begin, the flushes of the cur since the
+ *     last batch or call count as that batch's; their call is found by time.
  *   - A flush closes its batch when no skip (IOTLB) or deferral (TLB) follows
  *     within the batch.
  *   - Pages released after BATCH_END, up to the next BATCH_BEGIN or UNMAP_CALL
