@@ -416,9 +416,9 @@ CREATE TABLE batch (
     iotlb_closing INTEGER,  -- of these, at the end: no skip follows in the batch
     tlb_closing INTEGER,    -- of these, at the end: no deferral follows
     closing_pages INTEGER,  -- pages asked for by closing IOTLB flushes; whole-domain ones are
-                            -- left out, NULL: no other
+                            -- left out
     closing_whole INTEGER,  -- closing IOTLB flushes of a whole domain
-    hw_pages INTEGER,       -- pages of their commands (the IOMMU with the most); NULL: none of pages
+    hw_pages INTEGER,       -- pages of their commands (the IOMMU with the most); 0: none of pages
     hw_whole INTEGER,       -- their commands wider than pages
     ipi_rounds INTEGER,
     ipi_targets INTEGER,

@@ -23,12 +23,14 @@ struct window {
     uint32_t size;
     uint64_t segment;           /* pos where the current run of good records began */
     bool gap;                   /* unusable bytes lie before that run */
+    bool told;                  /* damage in it has been noted */
 };
 
 struct walk {
     struct scan *scan;
     struct reader reader;
     uint64_t size;              /* of the trace */
+    uint64_t piece_end;         /* of the piece being walked */
     int failed;
 };
 
@@ -62,7 +64,7 @@ static bool window_at(struct walk *walk, uint64_t pos, uint32_t *cpu, uint32_t *
         return false;
     p = bytes_at(walk, pos, WIRE_WINDOW_BYTES, &got);
     if (got < WIRE_WINDOW_BYTES || wire_word(p) != WIRE_WINDOW_HEADER ||
-        wire_word(p + 4) > WIRE_MAX_CPU)
+        wire_word(p + 4) > WIRE_MAX_CPU || wire_word(p + 8) == WIRE_WINDOW_HEADER)
         return false;
     *cpu = wire_word(p + 4);
     *size = wire_word(p + 8);
@@ -78,14 +80,14 @@ static bool is_window_at(struct walk *walk, uint64_t pos)
 
 /*
  * Do plausible records follow each other from pos on, eight of them, or up to
- * the end of the trace or the next window?
+ * `end`, the end of the trace or the next window?
  */
-static bool chain_at(struct walk *walk, uint64_t pos)
+static bool chain_to(struct walk *walk, uint64_t pos, uint64_t end)
 {
     uint32_t header, records;
 
     for (records = 0; records < CHAIN_RECORDS; records++) {
-        if (records && (pos == walk->size || is_window_at(walk, pos)))
+        if (records && (pos == end || pos == walk->size || is_window_at(walk, pos)))
             return true;
         if (!word_at(walk, pos, &header) || !wire_plausible(header) ||
             pos + wire_size(header) > walk->size)
@@ -93,6 +95,11 @@ static bool chain_at(struct walk *walk, uint64_t pos)
         pos += wire_size(header);
     }
     return true;
+}
+
+static bool chain_at(struct walk *walk, uint64_t pos)
+{
+    return chain_to(walk, pos, walk->size);
 }
 
 /* A header found by searching must be followed by what a window holds. */
@@ -103,7 +110,7 @@ static bool window_found(struct walk *walk, uint64_t pos)
     if (!window_at(walk, pos, &cpu, &size))
         return false;
     pos += WIRE_WINDOW_BYTES;
-    return pos == walk->size || is_window_at(walk, pos) || chain_at(walk, pos);
+    return pos == walk->size || is_window_at(walk, pos) || chain_to(walk, pos, pos + size);
 }
 
 /*
@@ -148,7 +155,7 @@ static uint64_t find_next(struct walk *walk, uint64_t pos, uint64_t records_end)
 }
 
 static void note(struct walk *walk, const char *kind, uint64_t pos, uint64_t bytes,
-                 const struct window *window, const char *what)
+                 struct window *window, const char *what)
 {
     struct damage damage = {
         .kind = kind, .pos = pos, .bytes = bytes,
@@ -156,6 +163,8 @@ static void note(struct walk *walk, const char *kind, uint64_t pos, uint64_t byt
     };
 
     damage_note(walk->scan->damage, &damage, "%s", what);
+    if (window)
+        window->told = true;
 }
 
 static void note_size(struct walk *walk, const struct window *window, uint64_t really)
@@ -198,15 +207,19 @@ static void take_lost(struct walk *walk, struct window *window, uint64_t pos,
     struct scan *scan = walk->scan;
     const unsigned char *extra = record + wire_extra(header);
 
+    bool told = window->told;
+
     scan->lost_intervals++;
     if (!wire_timed(header) || wire_words(header) != 4) {
         note(walk, "lost", pos, 0, window, "lost-records record of another layout");
+        window->told = told;    /* its bytes are in order */
         return;
     }
     scan->lost += wire_word(extra);
     window->cpu->lost += wire_word(extra);
     if ((wire_word(extra + 8) | (uint64_t)wire_word(extra + 12) << 32) > wire_tsc(record))
         note(walk, "lost", pos, 0, window, "first lost TSC after the lost-records record");
+    window->told = told;
 }
 
 static void take_record(struct walk *walk, struct window *window, uint64_t pos,
@@ -235,7 +248,7 @@ static void close_segment(struct walk *walk, struct window *window, uint64_t pos
         .start = window->segment, .bytes = pos - window->segment, .gap = window->gap
     };
 
-    if (pos == window->segment)
+    if (pos <= window->segment)
         return;
     if (segments_add(&walk->scan->segment_file, &window->cpu->segments, segment)) {
         log_error("cannot keep the index of the trace: %s", strerror(errno));
@@ -269,6 +282,24 @@ static bool crosses_end(struct walk *walk, struct window *window, uint64_t pos, 
     if (end == walk->size || is_window_at(walk, end) || chain_at(walk, end))
         window->end = UINT64_MAX;
     return false;
+}
+
+/*
+ * Does the piece end within this record?  A rotated trace begins each piece with
+ * a window; where none is, the pieces were cut anywhere and go on.
+ */
+static bool cut_by_piece(struct walk *walk, struct window *window, uint64_t pos, uint64_t end)
+{
+    if (pos >= walk->piece_end) {
+        const struct piece *piece = input_piece(walk->scan->input, pos);
+
+        walk->piece_end = piece->start + piece->bytes;
+    }
+    if (end <= walk->piece_end || !is_window_at(walk, walk->piece_end))
+        return false;
+    close_segment(walk, window, pos);
+    note(walk, "cut", pos, walk->piece_end - pos, window, "record cut by the end of its piece");
+    return true;
 }
 
 /* Walks one window.  Returns the pos after it. */
@@ -310,6 +341,8 @@ static uint64_t walk_window(struct walk *walk, struct window *window)
             note(walk, "cut", pos, walk->size - pos, window, "record cut by the end of the trace");
             return walk->size;
         }
+        if (pos + size > walk->piece_end && cut_by_piece(walk, window, pos, pos + size))
+            return walk->piece_end;
         if (pos < window->end && pos + size > window->end &&
             crosses_end(walk, window, pos, pos + size))
             return window->end;
@@ -326,7 +359,7 @@ static void check_size(struct walk *walk, const struct window *window, uint64_t 
 {
     uint64_t begin = window->header + WIRE_WINDOW_BYTES;
 
-    if (begin + window->size == pos)
+    if (begin + window->size == pos || window->told)
         return;
     if (begin + window->size > walk->size && pos == walk->size) {
         struct damage damage = { .kind = "cut", .pos = window->header, .cpu = window->cpu->cpu };

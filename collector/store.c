@@ -155,7 +155,7 @@ static int keep_lost(struct store *store, const struct merge_record *record)
         uint64_t told = wire_word(record->extra + 8) |
                         (uint64_t)wire_word(record->extra + 12) << 32;
 
-        if (told >= store->base && told <= last)
+        if (told <= last && (told >= first || first == last))
             first = told;
         sqlite3_bind_int64(s, 4, wire_word(record->extra));
         sqlite3_bind_int64(s, 5, who & 0xffff);

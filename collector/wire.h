@@ -50,15 +50,12 @@ static inline uint32_t wire_extra(uint32_t header)
     return wire_timed(header) ? 12 : 4;
 }
 
-/*
- * Could Xen have written this header word?  Its event has exactly one class
- * bit (known or not) and a subclass.
- */
+/* Could Xen have written this header word?  An event has exactly one class bit. */
 static inline bool wire_plausible(uint32_t header)
 {
     uint32_t class_bits = wire_event(header) >> 16;
 
-    return class_bits && !(class_bits & (class_bits - 1)) && (header & 0xf000) &&
+    return class_bits && !(class_bits & (class_bits - 1)) &&
            wire_event(header) != WIRE_CPU_CHANGE;
 }
 

@@ -26,7 +26,7 @@ void corr_sums_add(struct corr_sums *sum, const struct corr_sums *add)
     sum->tlb_cycles += add->tlb_cycles;
     sum->lock_cycles += add->lock_cycles;
     sum->ack_cycles += add->ack_cycles;
-    sum->unknown_cycles |= add->unknown_cycles;
+    sum->unknown |= add->unknown;
 }
 
 bool corr_pop_pending(struct correlator *corr, struct cur_state *cs, struct pending *out)
@@ -78,7 +78,6 @@ void corr_sum_batch(struct cur_state *cs)
             batch->closing_pages += p->pages;
         batch->hw_pages += p->hw_pages;
         batch->hw_whole += p->hw_whole;
-        batch->hw_seen |= p->hw_seen;
     }
 }
 

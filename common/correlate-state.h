@@ -40,7 +40,6 @@ struct pending {
     bool whole;
     uint64_t hw_pages;
     uint32_t hw_whole;
-    bool hw_seen;
 };
 
 /* One vCPU that has something open, or had. */

@@ -139,10 +139,10 @@ static int hold_part(struct correlator *corr, struct cpu_state *cpu,
     return 0;
 }
 
-static void add_cycles(uint64_t *sum, uint32_t cycles, bool *unknown)
+static void add_cycles(struct corr_sums *sums, uint64_t *sum, uint32_t cycles, uint8_t unknown)
 {
     if (cycles == TRC_FLUSH_CYCLES_MAX)
-        *unknown = true;
+        sums->unknown |= unknown;
     else
         *sum += cycles;
 }
@@ -151,8 +151,8 @@ static void add_ipi(struct pending *pending, const struct part *part)
 {
     pending->sums.ipi_rounds++;
     pending->sums.ipi_targets += part->word[2];
-    add_cycles(&pending->sums.lock_cycles, part->word[3], &pending->sums.unknown_cycles);
-    add_cycles(&pending->sums.ack_cycles, part->word[4], &pending->sums.unknown_cycles);
+    add_cycles(&pending->sums, &pending->sums.lock_cycles, part->word[3], CORR_UNKNOWN_LOCK);
+    add_cycles(&pending->sums, &pending->sums.ack_cycles, part->word[4], CORR_UNKNOWN_ACK);
 }
 
 /* Pages of one IOMMU command; several IOMMUs get the same, so the most counts. */
@@ -166,7 +166,6 @@ static void add_command(struct pending *pending, const struct part *part,
         pending->hw_whole += granularity != TRC_FLUSH_GRAN_NONE;
         return;
     }
-    pending->hw_seen = true;
     for (; others < end; others++) {
         uint32_t order = others->word[1] >> 8 & 0xff;
 
@@ -275,10 +274,10 @@ static int take_flush(struct correlator *corr, struct cur_state *cs, struct cpu_
         pending.pages = record->word[4];
         pending.whole = record->word[1] & TRC_FLUSH_WHOLE;
         pending.sums.iotlb_flushes = 1;
-        add_cycles(&pending.sums.iotlb_cycles, cycles, &pending.sums.unknown_cycles);
+        add_cycles(&pending.sums, &pending.sums.iotlb_cycles, cycles, CORR_UNKNOWN_IOTLB);
     } else {
         pending.sums.tlb_flushes = 1;
-        add_cycles(&pending.sums.tlb_cycles, cycles, &pending.sums.unknown_cycles);
+        add_cycles(&pending.sums, &pending.sums.tlb_cycles, cycles, CORR_UNKNOWN_TLB);
     }
     return hold_flush(corr, cs, &pending);
 }

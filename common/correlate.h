@@ -53,6 +53,12 @@ enum corr_call_state {
     CORR_CALL_NO_RECORD = 2,    /* has batches, but UNMAP_CALL is not in the trace */
 };
 
+/* Which cycles of corr_sums are not known. */
+#define CORR_UNKNOWN_IOTLB 1
+#define CORR_UNKNOWN_TLB   2
+#define CORR_UNKNOWN_LOCK  4
+#define CORR_UNKNOWN_ACK   8
+
 /* Costs and counts that a batch and a call both sum up; cycles are TSC cycles. */
 struct corr_sums {
     uint32_t iotlb_flushes;     /* IOTLB_FLUSH records */
@@ -63,7 +69,7 @@ struct corr_sums {
     uint64_t tlb_cycles;
     uint64_t lock_cycles;       /* of the IPI rounds */
     uint64_t ack_cycles;
-    bool unknown_cycles;        /* a part said 0xffffffff and was left out */
+    uint8_t unknown;            /* CORR_UNKNOWN_*: a record said 0xffffffff, left out */
 };
 
 struct corr_batch {
@@ -85,7 +91,6 @@ struct corr_batch {
     uint32_t closing_whole;
     uint64_t hw_pages;
     uint32_t hw_whole;
-    bool hw_seen;               /* a closing flush has a command of pages */
     struct corr_sums sums;
 };
 

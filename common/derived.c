@@ -114,9 +114,9 @@ static void store_batch(void *context, const struct corr_batch *batch)
     bind(s, &i, true, batch->sums.tlb_flushes);
     bind(s, &i, true, batch->iotlb_closing);
     bind(s, &i, true, batch->tlb_closing);
-    bind(s, &i, batch->iotlb_closing > batch->closing_whole, (int64_t)batch->closing_pages);
+    bind(s, &i, true, (int64_t)batch->closing_pages);
     bind(s, &i, true, batch->closing_whole);
-    bind(s, &i, batch->hw_seen, (int64_t)batch->hw_pages);
+    bind(s, &i, true, (int64_t)batch->hw_pages);
     bind(s, &i, true, batch->hw_whole);
     bind(s, &i, true, batch->sums.ipi_rounds);
     bind(s, &i, true, (int64_t)batch->sums.ipi_targets);
@@ -137,7 +137,8 @@ static void store_call(void *context, const struct corr_call *call)
 {
     struct derived *derived = context;
     sqlite3_stmt *s = derived->call;
-    bool seen = call->parts, parts_known = !call->sums.unknown_cycles;
+    bool seen = call->parts;
+    uint8_t unknown = call->sums.unknown;
     int i = 0;
 
     bind(s, &i, true, (int64_t)call->id);
@@ -161,10 +162,10 @@ static void store_call(void *context, const struct corr_call *call)
     bind(s, &i, true, call->sums.ipi_rounds);
     bind(s, &i, true, (int64_t)call->sums.ipi_targets);
     bind(s, &i, seen && call->cycles_known, (int64_t)call->cycles);
-    bind(s, &i, parts_known, (int64_t)call->sums.iotlb_cycles);
-    bind(s, &i, parts_known, (int64_t)call->sums.tlb_cycles);
-    bind(s, &i, parts_known, (int64_t)call->sums.lock_cycles);
-    bind(s, &i, parts_known, (int64_t)call->sums.ack_cycles);
+    bind(s, &i, !(unknown & CORR_UNKNOWN_IOTLB), (int64_t)call->sums.iotlb_cycles);
+    bind(s, &i, !(unknown & CORR_UNKNOWN_TLB), (int64_t)call->sums.tlb_cycles);
+    bind(s, &i, !(unknown & CORR_UNKNOWN_LOCK), (int64_t)call->sums.lock_cycles);
+    bind(s, &i, !(unknown & CORR_UNKNOWN_ACK), (int64_t)call->sums.ack_cycles);
     step(derived, s);
 }
 
