@@ -80,7 +80,8 @@ static bool is_window_at(struct walk *walk, uint64_t pos)
 
 /*
  * Do plausible records follow each other from pos on, eight of them, or up to
- * `end`, the end of the trace or the next window?
+ * `end`, the end of the trace or the next window?  The last one may be cut by the
+ * end of the trace.
  */
 static bool chain_to(struct walk *walk, uint64_t pos, uint64_t end)
 {
@@ -89,9 +90,10 @@ static bool chain_to(struct walk *walk, uint64_t pos, uint64_t end)
     for (records = 0; records < CHAIN_RECORDS; records++) {
         if (records && (pos == end || pos == walk->size || is_window_at(walk, pos)))
             return true;
-        if (!word_at(walk, pos, &header) || !wire_plausible(header) ||
-            pos + wire_size(header) > walk->size)
+        if (!word_at(walk, pos, &header) || !wire_plausible(header))
             return false;
+        if (pos + wire_size(header) > walk->size)
+            return records > 0;
         pos += wire_size(header);
     }
     return true;
