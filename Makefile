@@ -52,9 +52,9 @@ ANALYZER = $(patsubst %.c,$(BUILD)/%.o,$(wildcard analyzer/*.c)) $(BUILD)/common
 PROGRAMS = $(BUILD)/xenflush $(BUILD)/collector/xenflush-collector
 
 .PHONY: all
-all: $(PROGRAMS) xenflush collector/xenflush-collector
-ifneq ($(BUILD),build/plain)
-.PHONY: xenflush collector/xenflush-collector
+all: $(PROGRAMS)
+ifeq ($(BUILD),build/plain)
+all: xenflush collector/xenflush-collector
 endif
 
 # The programs work in place; tests of other builds call them in $(BUILD).
@@ -98,7 +98,55 @@ build/mkschema: collector/mkschema.c common/events.c common/events.h tracepoints
 schema: build/mkschema
 	$(Q)scripts/update-schema.sh build/mkschema schema.sql
 
--include $(wildcard build/*/*.d build/*/*/*.d)
+# --- set-up, run, test -------------------------------------------------------
+.PHONY: run deps-run deps-test test
+deps-run:
+	$(Q)scripts/install-deps.sh run
+deps-test:
+	$(Q)scripts/install-deps.sh test
+
+# Sub-makes, because what is installed decides how to build.
+run: deps-run
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)scripts/run.sh
+
+test: deps-test
+	$(Q)$(MAKE) --no-print-directory check
+
+UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
+UNIT_OBJECTS = $(filter-out %/collector/main.o,$(COLLECTOR))
+
+$(BUILD)/tests/%: tests/unit/%.c $(UNIT_OBJECTS) $(COMMON)
+	$(call SAY,LD $@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Icollector $(LDFLAGS) -o $@ $^ -lcmocka -lsqlite3 $(XTL_LIBS)
+
+.PHONY: check
+check: all $(UNIT_TESTS)
+	$(Q)tests/run-tests.sh $(BUILD)/xenflush $(UNIT_TESTS)
+
+# --- install -----------------------------------------------------------------
+.PHONY: install
+install: all
+	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DATADIR)/gnuplot \
+		$(DESTDIR)$(MANDIR)
+	$(Q)install -m 755 $(BUILD)/xenflush $(DESTDIR)$(BINDIR)/xenflush
+	$(Q)install -m 755 $(BUILD)/collector/xenflush-collector $(DESTDIR)$(LIBEXECDIR)/xenflush-collector
+	$(Q)install -m 644 scripts/gnuplot/*.gp $(DESTDIR)$(DATADIR)/gnuplot/
+	$(Q)install -m 644 schema.sql $(DESTDIR)$(DATADIR)/schema.sql
+	$(Q)install -m 644 docs/xenflush.1 $(DESTDIR)$(MANDIR)/xenflush.1
+
+# --- fuzzing and benchmarks ------------------------------------------------------
+FUZZ_SECONDS ?= 60
+.PHONY: fuzz
+fuzz: all
+	$(Q)tests/fuzz/run.sh $(FUZZ_SECONDS)
+
+.PHONY: bench
+bench: all
+	$(Q)tests/bench/run.sh
+
+-include $(wildcard build/*/*/*.d build/*/*.d)
 
 .PHONY: clean
 clean:

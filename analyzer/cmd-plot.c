@@ -3,14 +3,16 @@
  * cmd-plot.c - `xenflush plot`: charts of a database, drawn by gnuplot.
  *
  * A chart is the table of a report and a template of the same name.  Each file
- * is drawn beside its place and renamed, so that a failure leaves no half
+ * is written beside its place and renamed, so that a failure leaves no half
  * chart.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,35 +114,82 @@ static bool make_directory(const char *directory)
     return made;
 }
 
-static int draw_file(const struct plot *plot, const struct chart *chart)
+static bool copy(int from, int to)
 {
-    char path[PATH_MAX], part[PATH_MAX + 8];
-    int out, status;
+    char buffer[8192];
+    ssize_t got, put, n;
 
+    if (lseek(from, 0, SEEK_SET) < 0)
+        return false;
+    while ((got = read(from, buffer, sizeof(buffer))) > 0)
+        for (put = 0; put < got; put += n) {
+            n = write(to, buffer + put, (size_t)(got - put));
+            if (n < 0 && errno == EINTR)
+                n = 0;
+            else if (n < 0)
+                return false;
+        }
+    return got == 0;
+}
+
+/* Writes what gnuplot drew into a file of this name, all or nothing. */
+static int write_file(const char *path, int drawn)
+{
+    char part[PATH_MAX + 8];
+    int out, status = STATUS_OK;
+
+    snprintf(part, sizeof(part), "%s.part", path);
+    out = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out < 0) {
+        log_error("%s: cannot be created: %s", part, strerror(errno));
+        return STATUS_FAILED;
+    }
+    if (!copy(drawn, out))
+        status = STATUS_FAILED;
+    if (close(out) != 0)
+        status = STATUS_FAILED;
+    if (status == STATUS_OK && rename(part, path) != 0)
+        status = STATUS_FAILED;
+    if (status != STATUS_OK) {
+        log_error("%s: cannot be written: %s", path, strerror(errno));
+        unlink(part);
+    } else
+        printf("%s\n", path);
+    return status;
+}
+
+static int write_chart(const struct plot *plot, const struct chart *chart, int drawn)
+{
+    char path[PATH_MAX];
+
+    if (chart->terminal == TERM_TEXT) {
+        fflush(stdout);
+        if (copy(drawn, STDOUT_FILENO))
+            return STATUS_OK;
+        log_error("standard output: cannot be written: %s", strerror(errno));
+        return STATUS_FAILED;
+    }
     if ((size_t)snprintf(path, sizeof(path), "%s/%s.%s", plot->directory, chart->name,
                          chart->terminal == TERM_PNG ? "png" : "svg") >= sizeof(path)) {
         log_error("%s: the name is too long", plot->directory);
         return STATUS_FAILED;
     }
-    snprintf(part, sizeof(part), "%s.part", path);
-    out = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (out < 0) {
-        log_error("%s: %s", part, strerror(errno));
+    return write_file(path, drawn);
+}
+
+/* gnuplot does not tell of write errors, so it draws into memory first. */
+static int draw_chart(const struct plot *plot, const struct chart *chart)
+{
+    int drawn = memfd_create("chart", MFD_CLOEXEC), status;
+
+    if (drawn < 0) {
+        log_error("memory for a chart: %s", strerror(errno));
         return STATUS_FAILED;
     }
-    status = gnuplot_draw(chart, plot->templates, out);
-    if (close(out) != 0 && status == STATUS_OK) {
-        log_error("%s: %s", part, strerror(errno));
-        status = STATUS_FAILED;
-    }
-    if (status == STATUS_OK && rename(part, path) != 0) {
-        log_error("%s: %s", path, strerror(errno));
-        status = STATUS_FAILED;
-    }
-    if (status != STATUS_OK)
-        unlink(part);
-    else
-        printf("%s\n", path);
+    status = gnuplot_draw(chart, plot->templates, drawn);
+    if (status == STATUS_OK)
+        status = write_chart(plot, chart, drawn);
+    close(drawn);
     return status;
 }
 
@@ -157,11 +206,8 @@ static int draw(struct plot *plot, const struct chart_kind *kind)
     else if (!table_rows(&table))
         log_info("%s: no chart %s: %s", plot->db.path, kind->name,
                  notes.count ? notes.text[0] : "no data");
-    else if (plot->terminal == TERM_TEXT) {
-        fflush(stdout);
-        status = gnuplot_draw(&chart, plot->templates, STDOUT_FILENO);
-    } else
-        status = draw_file(plot, &chart);
+    else
+        status = draw_chart(plot, &chart);
     if (status == STATUS_OK && table_rows(&table))
         plot->drawn++;
     table_release(&table);

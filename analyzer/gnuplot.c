@@ -50,7 +50,7 @@ static void write_terminal(FILE *to, enum terminal terminal)
               "set terminal png size 1000,600 noenhanced\n}\n", to);
         break;
     case TERM_TEXT:
-        fputs("set terminal dumb size 79,24 noenhanced mono\n", to);
+        fputs("set terminal dumb size 78,24 noenhanced mono\n", to);
         break;
     }
     fprintf(to, "is_text = %d\n", terminal == TERM_TEXT);

@@ -15,9 +15,6 @@
 #define MAX_COUNTS 10
 #define AT(field) (offsetof(struct counts, field) + 1)      /* 0 ends a list */
 
-/* A flush is inside a call when its batch is whole or its UNMAP_CALL was seen. */
-#define INSIDE " LEFT JOIN batch b ON b.batch = l.batch LEFT JOIN logical_call c ON c.call = l.call"
-
 static const struct {
     const char *sql;
     size_t count[MAX_COUNTS + 1];
@@ -36,11 +33,11 @@ static const struct {
       " FROM batch GROUP BY dom",
       { AT(pages), AT(batches), AT(batch_pages), AT(iotlb_avoided), AT(tlb_avoided),
         AT(asked_pages), AT(asked_batch_pages), AT(hw_pages), AT(hw_batch_pages) } },
-    { "SELECT f.dom, count(*), total(b.state = 0 OR c.parts > 0)"
-      " FROM iotlb_flush f LEFT JOIN iotlb_flush_link l ON l.iotlb_flush = f.rowid" INSIDE
+    { "SELECT f.dom, count(*), total(" FLUSH_INSIDE ")"
+      " FROM iotlb_flush f LEFT JOIN iotlb_flush_link l ON l.iotlb_flush = f.rowid" FLUSH_OWNERS
       " GROUP BY f.dom", { AT(iotlb_all), AT(iotlb_performed) } },
-    { "SELECT f.dom, count(*), total(b.state = 0 OR c.parts > 0)"
-      " FROM tlb_flush f LEFT JOIN tlb_flush_link l ON l.tlb_flush = f.rowid" INSIDE
+    { "SELECT f.dom, count(*), total(" FLUSH_INSIDE ")"
+      " FROM tlb_flush f LEFT JOIN tlb_flush_link l ON l.tlb_flush = f.rowid" FLUSH_OWNERS
       " GROUP BY f.dom", { AT(tlb_all), AT(tlb_performed) } },
     { "SELECT dom, count(*), sum(targets) FROM ipi_round GROUP BY dom",
       { AT(ipi_rounds), AT(ipi_targets) } },

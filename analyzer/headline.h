@@ -13,6 +13,14 @@
 #include "db.h"
 #include "notes.h"
 
+/*
+ * SQL, with a link table as l: a flush is inside an unmap call when its batch
+ * is whole or its UNMAP_CALL was seen.
+ */
+#define FLUSH_OWNERS \
+    " LEFT JOIN batch b ON b.batch = l.batch LEFT JOIN logical_call c ON c.call = l.call"
+#define FLUSH_INSIDE "(b.state = 0 OR c.parts > 0)"
+
 /* Counts of one domain, or of all.  Ratios are kept as their two parts. */
 struct counts {
     int64_t dom;

@@ -31,7 +31,7 @@ static void dist_cells(struct db *db, struct table *t, const struct dist *d)
     " FROM logical_call c LEFT JOIN batch b ON b.call = c.call" \
     " WHERE c.state = 0 AND NOT c.lossy GROUP BY c.call)"
 
-/* Columns p (1: pages) and v, the cycles of one part. */
+/* Columns v, the cycles of a part for each page, and w, the pages. */
 #define PER_PAGE(value) "SELECT (1.0 * (" value ")) / pages AS v, pages AS w FROM " CALLS
 
 static const struct {
@@ -89,44 +89,38 @@ void report_time_per_page(struct db *db, struct table *t, struct notes *notes)
 /* ---- IPIs ---- */
 
 /*
- * Rounds by what they are for.  s: 0 flushes of unmaps, 1 other flushes, 2 no
- * flush of a guest seen (call-function rounds, Xen's own mappings).
+ * Rounds by what they are for, gathered once into a temporary table.  s: 0
+ * flushes of unmaps, 1 other flushes, 2 no flush seen (call-function rounds,
+ * Xen's own mappings).
  */
-#define ROUNDS \
-    "(SELECT i.targets, i.lock_cycles, i.ack_cycles, coalesce(o.s, 2) AS s FROM ipi_round i" \
-    " LEFT JOIN (SELECT l.ipi_round AS round, l.call IS NULL AND l.batch IS NULL AS s" \
-    "   FROM tlb_flush_link l WHERE l.ipi_round IS NOT NULL" \
-    "  UNION ALL SELECT p.part, coalesce(l.call, l.batch, k.call, k.batch) IS NULL" \
-    "   FROM flush_part p" \
-    "   LEFT JOIN tlb_flush_link l ON p.flush_table = 'tlb_flush' AND l.tlb_flush = p.flush" \
-    "   LEFT JOIN iotlb_flush_link k ON p.flush_table = 'iotlb_flush' AND k.iotlb_flush = p.flush" \
-    "  WHERE p.part_table = 'ipi_round') o ON o.round = i.rowid)"
-#define KNOWN(column) "nullif(" column ", 4294967295)"
-
-static const struct {
-    const char *scope;
-    const char *select;     /* g, lock, ack of rounds */
-} round_groups[] = {
-    { "all", "SELECT 0 AS g, %s AS v, 1 AS w FROM ipi_round" },
-    { "unmaps", "SELECT 0 AS g, %s AS v, 1 AS w FROM " ROUNDS " WHERE s = 0" },
-    { "other flushes", "SELECT 0 AS g, %s AS v, 1 AS w FROM " ROUNDS " WHERE s = 1" },
-    { "no flush seen", "SELECT 0 AS g, %s AS v, 1 AS w FROM " ROUNDS " WHERE s = 2" },
-    { "by targets", "SELECT targets AS g, %s AS v, 1 AS w FROM ipi_round" },
-};
-
-static struct dist *rounds_dist(struct db *db, size_t group, const char *value, size_t *count)
+static void gather_rounds(struct db *db)
 {
-    char *before = sqlite3_mprintf("%s", round_groups[group].select);
-    char *at, *select;
-    struct dist *dist;
+    db_exec(db, "CREATE TEMP TABLE round_use (round INTEGER PRIMARY KEY, s INTEGER)");
+    db_exec(db, "INSERT OR IGNORE INTO temp.round_use"
+                " SELECT ipi_round, call IS NULL AND batch IS NULL FROM main.tlb_flush_link"
+                " WHERE ipi_round IS NOT NULL ORDER BY 1");
+    db_exec(db, "INSERT OR IGNORE INTO temp.round_use"
+                " SELECT p.part, coalesce(l.call, l.batch, k.call, k.batch) IS NULL"
+                " FROM main.flush_part p LEFT JOIN main.tlb_flush_link l"
+                " ON p.flush_table = 'tlb_flush' AND l.tlb_flush = p.flush"
+                " LEFT JOIN main.iotlb_flush_link k"
+                " ON p.flush_table = 'iotlb_flush' AND k.iotlb_flush = p.flush"
+                " WHERE p.part_table = 'ipi_round'");
+    db_exec(db, "CREATE TEMP TABLE round AS SELECT i.targets,"
+                " nullif(i.lock_cycles, 4294967295) AS lock,"
+                " nullif(i.ack_cycles, 4294967295) AS ack, coalesce(u.s, 2) AS s"
+                " FROM ipi_round i LEFT JOIN temp.round_use u ON u.round = i.rowid");
+    db_exec(db, "DROP TABLE temp.round_use");
+}
 
-    alloc_checked(before);
-    at = strstr(before, "%s");
-    *at = '\0';
-    select = alloc_checked(sqlite3_mprintf("%s%s%s", before, value, at + 2));
-    dist = dist_groups(db, select, count);
+static struct dist *rounds_dist(struct db *db, const char *group, const char *value,
+                                size_t *count)
+{
+    char *select = alloc_checked(sqlite3_mprintf(
+        "SELECT %s AS g, %s AS v, 1 AS w FROM temp.round", group, value));
+    struct dist *dist = dist_groups(db, select, count);
+
     sqlite3_free(select);
-    sqlite3_free(before);
     return dist;
 }
 
@@ -141,32 +135,34 @@ static const struct dist *dist_find(const struct dist *dist, size_t count, int64
     return &none;
 }
 
-static void rounds_rows(struct db *db, struct table *t, size_t group, int64_t all, int64_t pages)
+/* Rows for each value of `group`; without names it is the number of targets. */
+static void rounds_rows(struct db *db, struct table *t, const char *group,
+                        const char *const *names, int64_t all, int64_t pages)
 {
-    size_t counts, locks, acks, i;
-    struct dist *count = rounds_dist(db, group, "targets", &counts);
-    struct dist *lock = rounds_dist(db, group, KNOWN("lock_cycles"), &locks);
-    struct dist *ack = rounds_dist(db, group, KNOWN("ack_cycles"), &acks);
-    bool by_targets = strcmp(round_groups[group].scope, "by targets") == 0;
+    sqlite3_stmt *st = db_query(db, "SELECT %s AS g, count(*), sum(targets) FROM temp.round"
+                                " GROUP BY g ORDER BY g", group);
+    size_t locks, acks;
+    struct dist *lock = rounds_dist(db, group, "lock", &locks);
+    struct dist *ack = rounds_dist(db, group, "ack", &acks);
 
-    for (i = 0; i < counts; i++) {
-        const struct dist *l = dist_find(lock, locks, count[i].group);
-        const struct dist *a = dist_find(ack, acks, count[i].group);
+    while (db_step(db, st)) {
+        int64_t g = sqlite3_column_int64(st, 0), rounds = sqlite3_column_int64(st, 1);
+        int64_t targets = sqlite3_column_int64(st, 2);
 
-        table_text(t, round_groups[group].scope);
-        if (by_targets)
-            table_int(t, count[i].group);
-        else
+        table_text(t, names ? names[g] : "by targets");
+        if (names)
             table_null(t);
-        table_int(t, count[i].count);
-        table_real(t, counts_ratio(count[i].count, all));
-        table_int(t, llround(count[i].mean * (double)count[i].count));
-        table_real(t, counts_ratio(count[i].count, pages));
-        table_real(t, pages ? count[i].mean * (double)count[i].count / (double)pages : NAN);
-        dist_cells(db, t, l);
-        dist_cells(db, t, a);
+        else
+            table_int(t, g);
+        table_int(t, rounds);
+        table_real(t, counts_ratio(rounds, all));
+        table_int(t, targets);
+        table_real(t, counts_ratio(rounds, pages));
+        table_real(t, counts_ratio(targets, pages));
+        dist_cells(db, t, dist_find(lock, locks, g));
+        dist_cells(db, t, dist_find(ack, acks, g));
     }
-    free(count);
+    db_end(st);
     free(lock);
     free(ack);
 }
@@ -191,11 +187,15 @@ void report_ipis(struct db *db, struct table *t, struct notes *notes)
     int64_t pages = db_int(db, "SELECT (SELECT coalesce(sum(pages), 0) FROM batch"
                            " WHERE end_pos IS NOT NULL) +"
                            " (SELECT coalesce(sum(unbatched), 0) FROM logical_call)");
-    size_t i;
+    static const char *const all_name[] = { "all" };
+    static const char *const uses[] = { "unmaps", "other flushes", "no flush seen" };
 
     table_init(t, columns, COUNT(columns), db_time_unit(db));
-    for (i = 0; i < COUNT(round_groups); i++)
-        rounds_rows(db, t, i, all, pages);
+    gather_rounds(db);
+    rounds_rows(db, t, "0", all_name, all, pages);
+    rounds_rows(db, t, "s", uses, all, pages);
+    rounds_rows(db, t, "targets", NULL, all, pages);
+    db_exec(db, "DROP TABLE temp.round");
     if (!all)
         notes_add(notes, "no round of flush IPIs in the trace");
     if (unknown)

@@ -75,10 +75,6 @@ void report_domains(struct db *db, struct table *t, struct notes *notes)
 
 enum { TIMELINE_VALUES = 7 };
 
-/* As the headline has it: its batch is whole, or its UNMAP_CALL was seen. */
-#define INSIDE " LEFT JOIN batch b ON b.batch = l.batch LEFT JOIN logical_call c ON c.call = l.call" \
-    " WHERE b.state = 0 OR c.parts > 0"
-
 /* Values over time: time, amount, and the column of the timeline it adds to. */
 static const struct {
     int column;
@@ -87,10 +83,10 @@ static const struct {
     { 0, "SELECT end_tsc AS t, pages AS n FROM batch WHERE end_pos IS NOT NULL" },
     { 0, "SELECT end_tsc AS t, unbatched AS n FROM logical_call WHERE unbatched > 0" },
     { 1, "SELECT f.tsc AS t, 1 AS n FROM iotlb_flush f"
-         " JOIN iotlb_flush_link l ON l.iotlb_flush = f.rowid" INSIDE },
+         " JOIN iotlb_flush_link l ON l.iotlb_flush = f.rowid" FLUSH_OWNERS " WHERE " FLUSH_INSIDE },
     { 2, "SELECT end_tsc AS t, max(0, pages - iotlb_flushes) AS n FROM batch WHERE state = 0" },
     { 3, "SELECT f.tsc AS t, 1 AS n FROM tlb_flush f"
-         " JOIN tlb_flush_link l ON l.tlb_flush = f.rowid" INSIDE },
+         " JOIN tlb_flush_link l ON l.tlb_flush = f.rowid" FLUSH_OWNERS " WHERE " FLUSH_INSIDE },
     { 4, "SELECT end_tsc AS t, max(0, pages - tlb_flushes) AS n FROM batch WHERE state = 0" },
     { 5, "SELECT tsc AS t, 1 AS n FROM ipi_round" },
     { 6, "SELECT last_tsc AS t, records AS n FROM lost" },

@@ -11,7 +11,6 @@
  */
 #include "skip.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +45,8 @@ static const struct {
     { "page_released", "tsc", NULL },
     { "iotlb_added", TSC_CYCLES, NULL },
     { "iommu_writeback", TSC_CYCLES, NULL },
-    { "batch", "coalesce(begin_tsc, end_tsc)", "(call IS NULL OR call NOT IN (SELECT call FROM temp.cut_call))" },
+    { "batch", "coalesce(begin_tsc, end_tsc)",
+      "(call IS NULL OR call NOT IN (SELECT call FROM temp.cut_call))" },
     { "logical_call", "coalesce(begin_tsc, end_tsc)", NULL },
     { "lost", "last_tsc", NULL },
 };
@@ -75,7 +75,7 @@ static int hide(struct db *db, int64_t limit)
 {
     size_t i;
 
-    if (!db_exec(db, "PRAGMA temp_store = MEMORY") || !find_cut_calls(db, limit))
+    if (!find_cut_calls(db, limit))
         return STATUS_FAILED;
     for (i = 0; i < sizeof(views) / sizeof(views[0]); i++)
         if (!db_exec(db, "CREATE TEMP VIEW %s AS SELECT rowid, * FROM main.%s"
@@ -83,8 +83,6 @@ static int hide(struct db *db, int64_t limit)
                      views[i].begin, (long long)limit, views[i].also ? " AND " : "",
                      views[i].also ? views[i].also : ""))
             return STATUS_FAILED;
-    if (!db_exec(db, "PRAGMA temp_store = DEFAULT"))
-        return STATUS_FAILED;
     db->skip = limit;
     return STATUS_OK;
 }
@@ -116,6 +114,12 @@ int skip_start(struct db *db, const char *duration)
         log_error("--skip-start=%s: not a duration: give a number with s, ms, us, ns or cycles",
                   duration);
         return STATUS_USAGE;
+    }
+    if (cycles > (double)db->last_tsc) {
+        log_error("--skip-start=%s: leaves nothing of %s: it is %.9g %s long", duration, db->path,
+                  db_time(db, (double)db->last_tsc) / (db->tsc_hz ? 1e9 : 1),
+                  db->tsc_hz ? "s" : "cycles");
+        return STATUS_NOTHING;
     }
     return cycles < 0.5 ? STATUS_OK : hide(db, (int64_t)llround(cycles));
 }

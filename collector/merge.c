@@ -238,7 +238,8 @@ static int open_cursors(struct merge *merge)
         cursor->cpu = cpu;
         cursor->segments.list = &cpu->segments;
         cursor->clock.next = cpu->clock.correction;
-        cursor->clock.end = cpu->clock.correction + cpu->clock.corrections;
+        cursor->clock.end = cpu->clock.corrections ? cpu->clock.correction + cpu->clock.corrections
+                                                   : cpu->clock.correction;
         cursor->clock.epoch = cpu->clock.first_epoch;
         cursor->next.cpu = cpu->cpu;
         cursor->buffer = malloc(size);

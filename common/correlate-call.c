@@ -198,9 +198,11 @@ int corr_unmap_call(struct correlator *corr, struct cur_state *cs,
     uint32_t asked = record->word[1], done = record->word[2], cycles = record->word[4];
     int32_t rc = (int32_t)record->word[3];
     bool known = cycles != UNKNOWN_CYCLES;
-    int64_t begin = known ? (int64_t)record->tsc - cycles : INT64_MIN;
+    int64_t begin;
     struct corr_call *call = &cs->call;
 
+    if (!known || __builtin_sub_overflow((int64_t)record->tsc, (int64_t)cycles, &begin))
+        begin = INT64_MIN;
     if (corr_close_batch(corr, cs))
         return -1;
     give_orphans(corr, cs, begin);

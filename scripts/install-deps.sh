@@ -6,7 +6,7 @@ set -eu
 
 packages="gcc make pkg-config libsqlite3-dev gnuplot-nox fonts-dejavu-core"
 if [ "${1:-run}" = test ]; then
-    packages="$packages python3 sqlite3 libcmocka-dev shellcheck mandoc xen-utils-common libxen-dev"
+    packages="$packages python3 sqlite3 libcmocka-dev shellcheck mandoc libxen-dev"
 fi
 
 missing=

@@ -38,7 +38,7 @@ if (is_text) { set title chart_title.': '.y_name; unset ylabel }
 set key top right horizontal
 if (most > 50) { set logscale y; set yrange [0.7:most * (is_text ? 40 : 12)] } else { set yrange [0:(most > 0 ? most * 1.35 : 1)] }
 plot $data using (middle(c_pages)):(iotlb ? count(c_iotlb_performed) : NaN) with linespoints pointtype 7 pointsize 0.7 linewidth 3 linecolor rgb blue title (iotlb ? 'IOTLB performed' : ''), \
-     $data using (middle(c_pages)):(count(c_tlb_performed)) with linespoints pointtype 6 pointsize 1.1 linewidth (iotlb ? 1 : 3) dashtype (iotlb ? 2 : 1) linecolor rgb orange title 'TLB performed', \
+     $data using (middle(c_pages)):(count(c_tlb_performed)) with linespoints pointtype 6 pointsize 1.1 linewidth (iotlb ? 1 : 3) linecolor rgb orange title 'TLB performed', \
      $data using (middle(c_pages)):(iotlb ? count(c_iotlb_avoided) : NaN) with linespoints pointtype 9 pointsize 0.7 linewidth 3 linecolor rgb green title (iotlb ? 'IOTLB avoided' : ''), \
-     $data using (middle(c_pages)):(count(c_tlb_avoided)) with linespoints pointtype 8 pointsize 1.1 linewidth (iotlb ? 1 : 3) dashtype (iotlb ? 2 : 1) linecolor rgb purple title 'TLB avoided'
+     $data using (middle(c_pages)):(count(c_tlb_avoided)) with linespoints pointtype 8 pointsize 1.1 linewidth (iotlb ? 1 : 3) linecolor rgb purple title 'TLB avoided'
 if (!is_text) { unset multiplot }
