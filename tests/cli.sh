@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The commands as a person calls them: names, options, exit statuses, and what an
 # interrupted import leaves behind.
+# shellcheck source=tap.sh
 . "$(dirname "$0")/tap.sh"
 
 trace=$top/tests/traces/amd-batched.xentrace
@@ -88,7 +89,11 @@ cp "$db" "$scratch/newer.db"
 sqlite3 "$scratch/newer.db" 'PRAGMA user_version = 99'
 cp "$db" "$scratch/older.db"
 sqlite3 "$scratch/older.db" 'PRAGMA user_version = 0'
-for odd in none text other newer older; do
+for command in report derive; do
+    exits "$command of a missing database" 1 "$XENFLUSH" $command "$scratch/none.db"
+    check "$command does not make it" test ! -e "$scratch/none.db"
+done
+for odd in text other newer older; do
     exits "report of $odd.db" 2 "$XENFLUSH" report "$scratch/$odd.db"
     exits "query of $odd.db" 2 "$XENFLUSH" query "$scratch/$odd.db" 'SELECT 1'
     exits "derive of $odd.db" 2 "$XENFLUSH" derive "$scratch/$odd.db"
@@ -111,8 +116,8 @@ for name in $("$XENFLUSH" report --list | awk '{ print $1 }'); do
         fi
     done
 done
-exits "query" 0 "$XENFLUSH" query "$db" 'SELECT 1 AS one, NULL AS nothing' --format=csv
-same "query prints CSV" "one,nothing
+exits "query" 0 "$XENFLUSH" query "$db" 'SELECT 1 AS one, NULL AS absent' --format=csv
+same "query prints CSV" "one,absent
 1," "$(tr -d '\r' <"$scratch/out")"
 exits "query is read-only" 1 "$XENFLUSH" query "$db" 'DELETE FROM batch'
 exits "query cannot attach" 1 "$XENFLUSH" query "$db" "ATTACH '$scratch/evil.db' AS e"

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The project itself: generated parts, installed copy, shell scripts, manual.
+# shellcheck source=tap.sh
 . "$(dirname "$0")/tap.sh"
 
+printf '#include "trace_flush.h"\nint number = TRC_FLUSH_IOMMU_WRITEBACK;\n' >"$scratch/ansi.c"
 exits "trace_flush.h is ANSI C" 0 gcc -std=c89 -pedantic-errors -Wall -Wextra -Werror \
-    -x c -fsyntax-only "$top/tracepoints/trace_flush.h"
+    -I"$top/tracepoints" -c -o "$scratch/ansi.o" "$scratch/ansi.c"
 
 gcc -std=gnu11 -I"$top/common" -I"$top/tracepoints" -o "$scratch/mkschema" \
     "$top/collector/mkschema.c" "$top/common/events.c"

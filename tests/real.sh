@@ -4,6 +4,7 @@
 # the bytes by a script that shares no code with the collector.
 # XENFLUSH_TRACES: a directory with more traces; then also the known counts of
 # whole recordings are checked.
+# shellcheck source=tap.sh
 . "$(dirname "$0")/tap.sh"
 
 count=$top/tests/crosscheck/count_trace.py

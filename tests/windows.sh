@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Many windows, far apart: the same records in a million windows, in few, and
 # with each CPU's windows all at one end of the file give the same rows.
+# shellcheck source=tap.sh
 . "$(dirname "$0")/tap.sh"
 
 tools=$top/tests/tools
