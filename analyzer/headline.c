@@ -123,8 +123,8 @@ static void note_loss(struct db *db, struct headline *headline)
     else if (lossy)
         notes_add(&headline->notes, "damage to the trace touches %lld batches", (long long)lossy);
     if (cut)
-        notes_add(&headline->notes, "%lld batches are not whole in the trace (cut at its start or "
-                  "end, or by loss) and are left out of avoided", (long long)cut);
+        notes_add(&headline->notes, "batches not whole in the trace (cut at its start or end, or "
+                  "by loss), left out of avoided: %lld", (long long)cut);
 }
 
 static void note_run(struct db *db, struct headline *headline)

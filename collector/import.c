@@ -56,7 +56,7 @@ static int open_database(struct import *import)
         rc = sqlite3_exec(import->db,
             "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
             "PRAGMA locking_mode = EXCLUSIVE; PRAGMA secure_delete = OFF;"
-            "PRAGMA cache_size = -8192;", NULL, NULL, NULL);
+            "PRAGMA cache_size = -4096;", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         rc = schema_create(import->db, SCHEMA_FACTS);
     if (rc == SQLITE_OK)

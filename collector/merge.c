@@ -19,7 +19,7 @@
 
 /* All buffers together, and bounds of one. */
 #define BUFFERS_BYTES (16 * 1024 * 1024)
-#define BUFFER_MIN    1024
+#define BUFFER_MIN    512
 #define BUFFER_MAX    (256 * 1024)
 
 struct cursor {

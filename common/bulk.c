@@ -181,10 +181,10 @@ int bulk_open(struct bulk **out, sqlite3 *db, const char *table,
     bulk->row_size = row_size;
     memcpy(bulk->column, column, columns * sizeof(*column));
     names = join_names(bulk, columns);
-    bulk->module = sqlite3_mprintf("bulk_%s", table);
+    bulk->module = sqlite3_mprintf("bulk_%s_%u", table, columns);
     bulk->declaration = sqlite3_mprintf("CREATE TABLE x(%s)", names);
-    insert = sqlite3_mprintf("INSERT INTO %s (%s) SELECT %s FROM bulk_%s",
-                             table, names, names, table);
+    insert = sqlite3_mprintf("INSERT INTO %s (%s) SELECT %s FROM %s",
+                             table, names, names, bulk->module);
     if (!names || !bulk->module || !bulk->declaration || !insert)
         goto out;
     rc = sqlite3_create_module(db, bulk->module, &module, bulk);

@@ -50,19 +50,27 @@ static void free_cur(struct cur_state *cs)
     free(cs);
 }
 
-static void drop_all_curs(struct correlator *corr)
+static bool is_idle(const struct cur_state *cs)
 {
+    return !cs->has_batch && !cs->dones && !cs->pendings && !cs->chained && !cs->call.id;
+}
+
+/* Forgets the vCPUs that have nothing open, or all: then what is open is given out. */
+static void drop_curs(struct correlator *corr, bool all)
+{
+    struct map kept = MAP_INIT;
     size_t i;
 
     for (i = 0; i < corr->curs.size; i++) {
         struct cur_state *cs = corr->curs.slot[i].value;
 
-        if (!cs)
+        if (!cs || (!all && !is_idle(cs) && map_put(&kept, cs->cur, cs) == 0))
             continue;
         corr_abandon(corr, cs);
         free_cur(cs);
     }
     map_release(&corr->curs);
+    corr->curs = kept;
 }
 
 static struct cur_state *cur_of(struct correlator *corr, uint32_t cur)
@@ -72,8 +80,12 @@ static struct cur_state *cur_of(struct correlator *corr, uint32_t cur)
     if (cs)
         return cs;
     if (corr->curs.count >= CORR_MAX_CURS) {
-        corr->overflow += corr->curs.count;
-        drop_all_curs(corr);
+        drop_curs(corr, false);
+        /* Half of the places must be free now, or the search would come too often. */
+        if (corr->curs.count > CORR_MAX_CURS / 2) {
+            corr->overflow += corr->curs.count;
+            drop_curs(corr, true);
+        }
     }
     cs = calloc(1, sizeof(*cs));
     if (!cs)
@@ -381,6 +393,9 @@ int corr_record(struct correlator *corr, enum xf_event_id event, int64_t row,
         return -1;
     if (event == XF_IPI_ROUND || event == XF_IOMMU_INVALIDATE)
         return hold_part(corr, cpu, event, row, record);
+    if (event == XF_GRANT_COPY || event == XF_L0_FLUSH || event == XF_P2M_TABLE_FREE ||
+        event == XF_SKIP_WINDOW || event == XF_IOMMU_WRITEBACK)
+        return 0;
     cs = cur_of(corr, record->word[0]);
     if (!cs)
         return -1;
@@ -449,7 +464,7 @@ int corr_gap(struct correlator *corr, uint32_t cpu, uint64_t tsc)
 
 void corr_finish(struct correlator *corr)
 {
-    drop_all_curs(corr);
+    drop_curs(corr, true);
 }
 
 uint64_t corr_overflow(const struct correlator *corr)

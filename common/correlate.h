@@ -38,8 +38,8 @@
 
 #include "events.h"
 
-#define CORR_MAX_CURS     65536
-#define CORR_MAX_PENDING  (256 * 1024)
+#define CORR_MAX_CURS     8192
+#define CORR_MAX_PENDING  65536
 
 enum corr_batch_state {
     CORR_BATCH_COMPLETE = 0,

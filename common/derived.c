@@ -15,10 +15,27 @@
 #include "log.h"
 #include "schema.h"
 
+/*
+ * A link table on the way.  Its key is the rowid of the flush, so rows in that
+ * order need not say it, which is faster.  Links that come too early wait in a
+ * ring; should one flush stay open so long that the ring is full, the rest is
+ * inserted as it comes, with keys.
+ */
+#define RING_LINKS 16384
+
+struct link_table {
+    struct bulk *in_order;      /* rows without their key */
+    struct bulk *keyed;
+    struct link_row *ring;      /* ring[flush % RING_LINKS], flush 0: free */
+    int64_t next;               /* flush that comes next in order */
+    int64_t waiting;            /* in the ring */
+    bool disordered;            /* the ring was full: keys from now on */
+};
+
 struct derived {
     sqlite3 *db;
     struct correlator *corr;
-    struct bulk *tlb_link, *iotlb_link;
+    struct link_table tlb_link, iotlb_link;
     sqlite3_stmt *batch, *call, *part;
     int rc;
 };
@@ -29,17 +46,81 @@ struct link_row {
     uint32_t closing;
 };
 
+static int put_link(struct bulk *bulk, const struct link_row *link)
+{
+    int rc;
+    struct link_row *row = bulk_next(bulk, &rc);
+
+    if (row)
+        *row = *link;
+    return rc;
+}
+
+/* Gives out what waits in the ring, from `next` on; all of it, or up to a gap. */
+static int drain_ring(struct link_table *table, bool all)
+{
+    int rc = SQLITE_OK;
+
+    while (rc == SQLITE_OK && table->waiting) {
+        struct link_row *row = &table->ring[table->next % RING_LINKS];
+
+        if (!row->flush && !all)
+            break;
+        if (row->flush) {
+            rc = put_link(all ? table->keyed : table->in_order, row);
+            row->flush = 0;
+            table->waiting--;
+        }
+        table->next++;
+    }
+    return rc;
+}
+
+static int add_link(struct link_table *table, const struct link_row *link)
+{
+    int rc = SQLITE_OK;
+
+    if (!table->disordered && link->flush == table->next) {
+        table->next++;
+        rc = put_link(table->in_order, link);
+        return rc == SQLITE_OK && table->waiting ? drain_ring(table, false) : rc;
+    }
+    if (!table->disordered && link->flush - table->next < RING_LINKS) {
+        if (!table->ring)
+            table->ring = calloc(RING_LINKS, sizeof(*table->ring));
+        if (!table->ring)
+            return SQLITE_NOMEM;
+        table->ring[link->flush % RING_LINKS] = *link;
+        table->waiting++;
+        return SQLITE_OK;
+    }
+    if (!table->disordered) {
+        table->disordered = true;
+        rc = bulk_flush(table->in_order);
+        if (rc == SQLITE_OK)
+            rc = drain_ring(table, true);
+    }
+    return rc == SQLITE_OK ? put_link(table->keyed, link) : rc;
+}
+
+static int flush_links(struct link_table *table)
+{
+    int rc = bulk_flush(table->in_order);
+
+    if (rc == SQLITE_OK)
+        rc = drain_ring(table, true);
+    return rc == SQLITE_OK ? bulk_flush(table->keyed) : rc;
+}
+
 static void store_link(void *context, const struct corr_link *link)
 {
     struct derived *derived = context;
-    struct link_row *row;
-    int rc;
+    struct link_row row = { link->row, (int64_t)link->batch, (int64_t)link->call, link->part,
+                            link->closing };
+    int rc = add_link(link->flush == XF_TLB_FLUSH ? &derived->tlb_link : &derived->iotlb_link,
+                      &row);
 
-    row = bulk_next(link->flush == XF_TLB_FLUSH ? derived->tlb_link : derived->iotlb_link, &rc);
-    if (row)
-        *row = (struct link_row){ link->row, (int64_t)link->batch, (int64_t)link->call,
-                                  link->part, link->closing };
-    else
+    if (rc != SQLITE_OK)
         derived->rc = rc;
 }
 
@@ -180,7 +261,7 @@ static void store_part(void *context, const struct corr_part *part)
     step(derived, derived->part);
 }
 
-static int open_links(struct bulk **bulk, sqlite3 *db, const char *table,
+static int open_links(struct link_table *table, sqlite3 *db, const char *name,
                       const char *flush, const char *part)
 {
 #define NULLABLE(column, member) \
@@ -192,9 +273,21 @@ static int open_links(struct bulk **bulk, sqlite3 *db, const char *table,
         BULK_WORD(struct link_row, closing),
         NULLABLE(part, part),
     };
-
-    return bulk_open(bulk, db, table, columns, 5, sizeof(struct link_row));
 #undef NULLABLE
+    int rc;
+
+    table->next = 1;
+    rc = bulk_open(&table->keyed, db, name, columns, 5, sizeof(struct link_row));
+    if (rc == SQLITE_OK)
+        rc = bulk_open(&table->in_order, db, name, columns + 1, 4, sizeof(struct link_row));
+    return rc;
+}
+
+static void close_links(struct link_table *table)
+{
+    bulk_close(table->in_order);
+    bulk_close(table->keyed);
+    free(table->ring);
 }
 
 static int prepare(struct derived *derived)
@@ -261,9 +354,9 @@ int derived_finish(struct derived *derived, uint64_t tsc_hz)
                  corr_overflow(derived->corr));
     rc = derived->rc;
     if (rc == SQLITE_OK)
-        rc = bulk_flush(derived->tlb_link);
+        rc = flush_links(&derived->tlb_link);
     if (rc == SQLITE_OK)
-        rc = bulk_flush(derived->iotlb_link);
+        rc = flush_links(&derived->iotlb_link);
     if (rc == SQLITE_OK)
         rc = schema_create(derived->db, SCHEMA_INDICES);
     if (rc == SQLITE_OK)
@@ -277,8 +370,8 @@ void derived_close(struct derived *derived)
 {
     if (!derived)
         return;
-    bulk_close(derived->tlb_link);
-    bulk_close(derived->iotlb_link);
+    close_links(&derived->tlb_link);
+    close_links(&derived->iotlb_link);
     sqlite3_finalize(derived->batch);
     sqlite3_finalize(derived->call);
     sqlite3_finalize(derived->part);
