@@ -19,7 +19,7 @@ derived_same() {
 }
 
 cross_check() {
-    name=$(basename "$1" .xentrace)
+    name=$2$(basename "$1" .xentrace)
     db=$scratch/$name.db
 
     exits "$name: imports clean" 0 "$XENFLUSH" import "$1" -o "$db" --tsc-hz=1GHz
@@ -46,21 +46,21 @@ known_counts() {
         [ -f "$XENFLUSH_TRACES/$name.xentrace" ] || continue
         case $column in
         records | windows | wraps | lost | lost_intervals | unknown | stored)
-            found=$(sqlite3 "$scratch/$name.db" "SELECT $column FROM run") ;;
+            found=$(sqlite3 "$scratch/whole-$name.db" "SELECT $column FROM run") ;;
         *)
-            found=$(sqlite3 "$scratch/$name.db" "SELECT count(*) FROM $column") ;;
+            found=$(sqlite3 "$scratch/whole-$name.db" "SELECT count(*) FROM $column") ;;
         esac
         same "$name: $column" "$value" "$found"
     done <"$top/tests/known-counts.txt"
 }
 
 for trace in "$top"/tests/traces/*.xentrace; do
-    cross_check "$trace"
+    cross_check "$trace" ""
 done
 
 if [ -n "${XENFLUSH_TRACES:-}" ]; then
     for trace in "$XENFLUSH_TRACES"/*.xentrace; do
-        cross_check "$trace"
+        cross_check "$trace" whole-
     done
     known_counts
 else
