@@ -11,6 +11,7 @@
 #include "correlate-state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define UNKNOWN_CYCLES UINT32_MAX
 /* A call of more groups than this between two records gives batches out early. */
@@ -88,18 +89,21 @@ static uint64_t presumed_call(struct correlator *corr, struct cur_state *cs)
     return cs->call.id;
 }
 
-/* Makes room: the oldest finished batch goes out to the call it seems to be in. */
-static void give_oldest_batch(struct correlator *corr, struct cur_state *cs)
+/* Makes room: the older half of the finished batches goes out to the call it seems to be in. */
+static void give_older_batches(struct correlator *corr, struct cur_state *cs)
 {
-    uint32_t i;
+    uint32_t half = cs->dones / 2, i;
 
-    cs->done[0].call = presumed_call(corr, cs);
-    cs->call.batches++;
-    corr->sink.batch(corr->sink.context, &cs->done[0]);
-    for (i = 1; i < cs->dones; i++)
-        cs->done[i - 1] = cs->done[i];
-    cs->dones--;
-    corr->overflow++;
+    for (i = 0; i < half; i++) {
+        cs->done[i].call = presumed_call(corr, cs);
+        cs->call.batches++;
+        cs->call.released += cs->done[i].released;
+        cs->call.lossy |= cs->done[i].lossy;
+        corr->sink.batch(corr->sink.context, &cs->done[i]);
+    }
+    memmove(cs->done, cs->done + half, (cs->dones - half) * sizeof(*cs->done));
+    cs->dones -= half;
+    corr->overflow += half;
 }
 
 int corr_close_batch(struct correlator *corr, struct cur_state *cs)
@@ -108,7 +112,7 @@ int corr_close_batch(struct correlator *corr, struct cur_state *cs)
         return 0;
     if (cs->dones == cs->dones_size) {
         if (cs->dones == MAX_DONE_BATCHES) {
-            give_oldest_batch(corr, cs);
+            give_older_batches(corr, cs);
         } else {
             uint32_t size = cs->dones_size ? cs->dones_size * 2 : 4;
             struct corr_batch *done = realloc(cs->done, size * sizeof(*done));
@@ -156,9 +160,10 @@ static void give_batches(struct correlator *corr, struct cur_state *cs, uint32_t
         cs->call.lossy |= cs->done[i].lossy;
         corr->sink.batch(corr->sink.context, &cs->done[i]);
     }
-    for (i = count; i < cs->dones; i++)
-        cs->done[i - count] = cs->done[i];
-    cs->dones -= count;
+    if (count) {
+        memmove(cs->done, cs->done + count, (cs->dones - count) * sizeof(*cs->done));
+        cs->dones -= count;
+    }
 
     while (cs->pendings) {
         const struct pending *first = &cs->pending[cs->pending_head];

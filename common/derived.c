@@ -350,7 +350,8 @@ int derived_finish(struct derived *derived, uint64_t tsc_hz)
 
     corr_finish(derived->corr);
     if (corr_overflow(derived->corr))
-        log_warn("%" PRIu64 " flushes were not followed to their call: too many at once",
+        log_warn("%" PRIu64 " flushes or batches were not followed to the end of their call:"
+                 " too many at once",
                  corr_overflow(derived->corr));
     rc = derived->rc;
     if (rc == SQLITE_OK)
