@@ -124,6 +124,40 @@ exits "query cannot attach" 1 "$XENFLUSH" query "$db" "ATTACH '$scratch/evil.db'
 check "nothing was attached" test ! -e "$scratch/evil.db"
 exits "bad SQL" 1 "$XENFLUSH" query "$db" 'SELEKT'
 
+# --skip-start: what the report counts is what SQL counts after that time.
+field() { python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1" <"$scratch/out"; }
+exits "--skip-start" 0 "$XENFLUSH" report "$db" headline --format=json --skip-start=100ms
+same "operations after the start" \
+    "$(sqlite3 "$db" 'SELECT sum(done) FROM logical_call WHERE begin_ts >= 100000000')" "$(field operations)"
+same "batches after the start" "$(sqlite3 "$db" 'SELECT count(*) FROM batch JOIN logical_call c USING (call)
+    WHERE batch.state = 0 AND batch.begin_ts >= 100000000 AND (c.begin_ts IS NULL OR c.begin_ts >= 100000000)')" "$(field batches)"
+exits "--skip-start=0s" 0 "$XENFLUSH" report "$db" headline --format=json --skip-start=0s
+cp "$scratch/out" "$scratch/all"
+exits "no --skip-start" 0 "$XENFLUSH" report "$db" headline --format=json
+same "--skip-start=0s leaves nothing out" "$(cat "$scratch/all")" "$(cat "$scratch/out")"
+exits "--skip-start beyond the end" 3 "$XENFLUSH" report "$db" --skip-start=100s
+for duration in x 5 -1ms 1h nan; do
+    exits "--skip-start=$duration is refused" 2 "$XENFLUSH" report "$db" "--skip-start=$duration"
+done
+exits "seconds without a rate are refused" 2 "$XENFLUSH" report "$scratch/s.db" --skip-start=1ms
+exits "cycles without a rate" 0 "$XENFLUSH" report "$scratch/s.db" --skip-start=1000cycles
+
+# A closed or full standard output is an error; a reader that goes away is not a crash.
+if [ -c /dev/full ]; then
+    exits "a full standard output" 1 sh -c '"$1" report "$2" >/dev/full' sh "$XENFLUSH" "$db"
+fi
+
+# Odd names.
+for name in "it's" 'a b"c' 'per%cent' -dash 'new
+line'; do
+    exits "a database called '$name'" 0 "$XENFLUSH" import -q "$trace" -o "$scratch/./$name.db" --label="$name"
+    exits "its report" 0 "$XENFLUSH" report "$scratch/./$name.db"
+    if command -v gnuplot >/dev/null; then
+        exits "its chart" 0 "$XENFLUSH" plot "$scratch/./$name.db" ranges -o "$scratch/./$name"
+        check "is there" test -s "$scratch/./$name/ranges.svg"
+    fi
+done
+
 # A database derived by another version is derived again on the way.
 sqlite3 "$db" 'UPDATE run SET derivation = 0; DELETE FROM batch'
 exits "report derives again" 0 "$XENFLUSH" report "$db"

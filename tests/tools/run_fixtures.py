@@ -8,6 +8,7 @@ a minute, without a report of a sanitizer, and leave a database that is consiste
 bytes of the trace (see Check.invariants).
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -26,6 +27,8 @@ import trace_text  # noqa: E402
 TIMEOUT = 60
 SANITIZER = ('AddressSanitizer', 'LeakSanitizer', 'MemorySanitizer', 'runtime error')
 # Columns of the table `run` and what they are the sum of (None: all rows of the record tables).
+DERIVED = ('batch', 'logical_call', 'tlb_flush_link', 'iotlb_flush_link', 'flush_part')
+
 SUMS = (
     ('stored', None),
     ('stored + unknown + skipped + wraps + lost_intervals', 'SELECT records FROM run'),
@@ -172,6 +175,20 @@ class Check:
                 self.complain('  expected: ' + '\n            '.join(rows))
                 self.complain('  found:    ' + '\n            '.join(found))
 
+    def derive_again(self):
+        """What is derived must come out of the record tables as it did while importing."""
+        copy = os.path.join(self.directory, 'again.db')
+        shutil.copy(self.database, copy)
+        outcome = run([self.xenflush, 'derive', copy], self.directory)
+        self.program(outcome, 0, 'derive')
+        with contextlib.closing(sqlite3.connect(self.database)) as connection:
+            connection.execute('ATTACH ? AS again', (copy,))
+            for name in DERIVED:
+                query = 'SELECT * FROM %s.' + name + ' ORDER BY 1, 2, 3, 4'
+                if (connection.execute(query % 'main').fetchall()
+                        != connection.execute(query % 'again').fetchall()):
+                    self.complain('%s is another when it is derived again' % name)
+
     def one(self, connection, query):
         return connection.execute(query).fetchone()[0]
 
@@ -229,6 +246,7 @@ class Check:
                 self.complain('database: %s' % error)
             self.queries(connection)
             connection.close()
+            self.derive_again()
         elif imported or expect.sql:
             self.complain('no database to query')
         for name, status in expect.reports:
