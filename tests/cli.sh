@@ -150,7 +150,8 @@ fi
 # Odd names.
 for name in "it's" 'a b"c' 'per%cent' -dash 'new
 line'; do
-    exits "a database called '$name'" 0 "$XENFLUSH" import -q "$trace" -o "$scratch/./$name.db" --label="$name"
+    shown=$(printf %s "$name" | tr '\n' ' ')
+    exits "a database called '$shown'" 0 "$XENFLUSH" import -q "$trace" -o "$scratch/./$name.db" --label="$name"
     exits "its report" 0 "$XENFLUSH" report "$scratch/./$name.db"
     if command -v gnuplot >/dev/null; then
         exits "its chart" 0 "$XENFLUSH" plot "$scratch/./$name.db" ranges -o "$scratch/./$name"
