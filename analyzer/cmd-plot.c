@@ -285,13 +285,13 @@ static bool read_terminal(const char *text, enum terminal *terminal)
 
 int cmd_plot(int argc, char **argv)
 {
-    enum { OPT_TERM = 1, OPT_SKIP, OPT_LIST, OPT_HELP };
+    enum { OPT_TERM = 1, OPT_SKIP, OPT_LIST };
     static const struct option options[] = {
         { "output", required_argument, NULL, 'o' },
         { "term", required_argument, NULL, OPT_TERM },
         { "skip-start", required_argument, NULL, OPT_SKIP },
         { "list", no_argument, NULL, OPT_LIST },
-        { "help", no_argument, NULL, OPT_HELP },
+        { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
     struct plot plot = { .directory = ".", .terminal = TERM_SVG };
@@ -311,7 +311,7 @@ int cmd_plot(int argc, char **argv)
             for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
                 printf("%-16s %s\n", kinds[i].name, kinds[i].title);
             return STATUS_OK;
-        case OPT_HELP:
+        case 'h':
             fputs(usage, stdout);
             return STATUS_OK;
         default:

@@ -154,11 +154,11 @@ static int run_sql(struct query *q, const char *sql)
 
 int cmd_query(int argc, char **argv)
 {
-    enum { OPT_FORMAT = 1, OPT_NO_HEADERS, OPT_HELP };
+    enum { OPT_FORMAT = 1, OPT_NO_HEADERS };
     static const struct option options[] = {
         { "format", required_argument, NULL, OPT_FORMAT },
         { "no-headers", no_argument, NULL, OPT_NO_HEADERS },
-        { "help", no_argument, NULL, OPT_HELP },
+        { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
     struct query q = { NULL, FORMAT_TEXT, false, 0 };
@@ -175,7 +175,7 @@ int cmd_query(int argc, char **argv)
         case OPT_NO_HEADERS:
             q.no_headers = true;
             break;
-        case OPT_HELP:
+        case 'h':
             fputs(usage, stdout);
             return STATUS_OK;
         default:

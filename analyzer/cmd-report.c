@@ -91,12 +91,12 @@ static int report_database(struct db *db, const struct report *report, enum form
 
 int cmd_report(int argc, char **argv)
 {
-    enum { OPT_FORMAT = 1, OPT_SKIP, OPT_LIST, OPT_HELP };
+    enum { OPT_FORMAT = 1, OPT_SKIP, OPT_LIST };
     static const struct option options[] = {
         { "format", required_argument, NULL, OPT_FORMAT },
         { "skip-start", required_argument, NULL, OPT_SKIP },
         { "list", no_argument, NULL, OPT_LIST },
-        { "help", no_argument, NULL, OPT_HELP },
+        { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
     const struct report *report = reports;
@@ -117,7 +117,7 @@ int cmd_report(int argc, char **argv)
         case OPT_LIST:
             list_reports("");
             return STATUS_OK;
-        case OPT_HELP:
+        case 'h':
             fputs(usage, stdout);
             return STATUS_OK;
         default:

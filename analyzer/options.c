@@ -14,7 +14,7 @@ int option_next(int argc, char **argv, const char *letters, const struct option 
     char silent[64];
     int option;
 
-    snprintf(silent, sizeof(silent), ":%s", letters);
+    snprintf(silent, sizeof(silent), ":h%s", letters);
     option = getopt_long(argc, argv, silent, options, NULL);
     if (option == '?') {
         char letter[3] = { '-', (char)optopt, '\0' };

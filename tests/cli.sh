@@ -105,6 +105,7 @@ exits "--help" 0 "$XENFLUSH" --help
 exits "--version" 0 "$XENFLUSH" --version
 for command in import report plot query derive; do
     exits "$command --help" 0 "$XENFLUSH" "$command" --help
+    exits "$command -h" 0 "$XENFLUSH" "$command" -h
 done
 for name in $("$XENFLUSH" report --list | awk '{ print $1 }'); do
     for format in text csv json; do

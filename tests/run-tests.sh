@@ -19,6 +19,10 @@ run() {
     shift
     "$@" >"$log.one" 2>&1
     status=$?
+    if [ "$status" -eq 77 ]; then
+        printf 'ok - %s # SKIP it cannot run here\n1..0\n' "$(basename "$1")" >>"$log.one"
+        status=0
+    fi
     # Only what fails is shown, unless V=1.
     if [ "${V:-0}" = 1 ]; then
         cat "$log.one"
