@@ -134,6 +134,8 @@ install: all
 	$(Q)install -m 755 $(BUILD)/collector/xenflush-collector $(DESTDIR)$(LIBEXECDIR)/xenflush-collector
 	$(Q)install -m 644 scripts/gnuplot/*.gp $(DESTDIR)$(DATADIR)/gnuplot/
 	$(Q)install -m 644 schema.sql $(DESTDIR)$(DATADIR)/schema.sql
+	$(Q)install -d $(DESTDIR)$(PREFIX)/share/doc/xenflush
+	$(Q)install -m 644 README.md docs/database.md $(DESTDIR)$(PREFIX)/share/doc/xenflush/
 	$(Q)install -m 644 docs/xenflush.1 $(DESTDIR)$(MANDIR)/xenflush.1
 
 # --- fuzzing and benchmarks ------------------------------------------------------

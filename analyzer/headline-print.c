@@ -79,7 +79,7 @@ static void text_source(struct db *db, FILE *out)
             fprintf(out, ", %s s", REAL(time / 1e9));
         else
             fprintf(out, ", %s TSC cycles", INT((int64_t)time));
-        fprintf(out, ", %s CPUs%s\n\n", INT(sqlite3_column_int64(st, 4)),
+        fprintf(out, ", records of %s CPUs%s\n\n", INT(sqlite3_column_int64(st, 4)),
                 db->skip ? ", the start left out" : "");
     }
     db_end(st);
@@ -105,10 +105,10 @@ static void text_summary(const struct headline *h, FILE *out)
     else
         fputs("no batches: each page is flushed on its own", out);
     if (!isnan(counts_ratio(c->asked_pages, c->asked_batch_pages)))
-        fprintf(out, "; %s pages flushed for each unmapped",
+        fprintf(out, "; ranges asked for: %s pages for each page unmapped",
                 REAL(counts_ratio(c->asked_pages, c->asked_batch_pages)));
     if (!isnan(counts_ratio(c->hw_pages, c->hw_batch_pages)))
-        fprintf(out, " (by the hardware %s)", REAL(counts_ratio(c->hw_pages, c->hw_batch_pages)));
+        fprintf(out, ", covered by the IOMMU commands: %s", REAL(counts_ratio(c->hw_pages, c->hw_batch_pages)));
     fputs("\n", out);
 }
 

@@ -114,8 +114,13 @@ static void note_loss(struct db *db, struct headline *headline)
     int64_t lossy = db_int(db, "SELECT count(*) FROM batch WHERE lossy");
     int64_t gaps = db_int(db, "SELECT count(*) FROM lost");
     int64_t cut = db_int(db, "SELECT count(*) FROM batch WHERE state <> 0");
+    int64_t open_pages = db_int(db, "SELECT sum(b.pages) FROM batch b JOIN logical_call c"
+                                " ON c.call = b.call WHERE c.parts = 0");
 
     headline->lost = db_int(db, "SELECT sum(records) FROM lost");
+    if (open_pages)
+        notes_add(&headline->notes, "%lld of the pages belong to calls whose return is not in the "
+                  "trace: pages, but no operations, are counted", (long long)open_pages);
     if (gaps)
         notes_add(&headline->notes, "%lld records were lost in %lld gaps, %lld batches are "
                   "touched by that: counts are lower bounds (larger trace buffers lose less)",

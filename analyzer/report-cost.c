@@ -53,7 +53,7 @@ static void note_left_out(struct db *db, struct notes *notes)
                              " lock_cycles IS NULL OR ack_cycles IS NULL)");
 
     if (lossy)
-        notes_add(notes, "%lld calls left out: not whole in the trace, or touched by loss",
+        notes_add(notes, "calls left out, not whole in the trace or touched by loss: %lld",
                   (long long)lossy);
     if (unknown)
         notes_add(notes, "%lld calls have a part of unknown duration, left out of that part",

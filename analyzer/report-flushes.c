@@ -164,6 +164,7 @@ void report_pages_per_flush(struct db *db, struct table *t, struct notes *notes)
         "  WHERE b.state = 0 OR (l.batch IS NULL AND l.call IS NOT NULL))"
         " GROUP BY p ORDER BY p";
     sqlite3_stmt *st = db_query(db, "%s", select);
+    int64_t cut = db_int(db, "SELECT sum(tlb_flushes + iotlb_flushes) FROM batch WHERE state <> 0");
     int column;
 
     table_init(t, columns, COUNT(columns), db_time_unit(db));
@@ -177,6 +178,9 @@ void report_pages_per_flush(struct db *db, struct table *t, struct notes *notes)
     db_end(st);
     if (!table_rows(t))
         notes_add(notes, "no flush inside an unmap call or a whole batch");
+    if (cut)
+        notes_add(notes, "flushes left out, because their batch is not whole in the trace: %lld",
+                  (long long)cut);
 }
 
 void report_ops_per_call(struct db *db, struct table *t, struct notes *notes)
@@ -192,10 +196,11 @@ void report_ops_per_call(struct db *db, struct table *t, struct notes *notes)
         " SELECT high + 1, iif(high < 64, high + 1, iif(high < 127, 127, 2 * high + 1))"
         " FROM edge WHERE high < 4294967295),"
         " asked(a, n, ops) AS (SELECT asked, count(*), sum(done) FROM logical_call"
-        " WHERE parts > 0 AND asked IS NOT NULL GROUP BY asked)"
+        " WHERE state = 0 AND asked IS NOT NULL GROUP BY asked)"
         " SELECT low, high, sum(n), 1.0 * sum(n) / sum(sum(n)) OVER (), sum(ops),"
         " 1.0 * sum(ops) / nullif(sum(sum(ops)) OVER (), 0)"
         " FROM asked JOIN edge ON a BETWEEN low AND high GROUP BY low ORDER BY low");
+    int64_t cut = db_int(db, "SELECT count(*) FROM logical_call WHERE state <> 0");
     double single = 0, calls = 0;
 
     table_init(t, columns, COUNT(columns), db_time_unit(db));
@@ -211,8 +216,11 @@ void report_ops_per_call(struct db *db, struct table *t, struct notes *notes)
         table_real(t, db_real(st, 5));
     }
     db_end(st);
+    if (cut)
+        notes_add(notes, "calls left out, because they are not whole in the trace: %lld",
+                  (long long)cut);
     if (!table_rows(t))
-        notes_add(notes, "no unmap call in the trace");
+        notes_add(notes, "no whole unmap call in the trace");
     else if (single > 0)
         notes_add(notes, "%.1f%% of the calls ask for a single operation: batching within a call "
                   "cannot help these", 100 * single / calls);

@@ -155,7 +155,7 @@ static int take_option(int option, struct import_options *options, char *start, 
     case OPT_TSC_HZ:
         if (parse_rate(optarg, &options->tsc_hz))
             return -1;
-        return bad_value("tsc-hz", optarg, "want a rate from 1 Hz to 9 GHz, in whole cycles");
+        return bad_value("tsc-hz", optarg, "want a rate from 1 Hz to 9 GHz, in whole cycles, for instance 2.4GHz");
     case OPT_START:
         options->start_time = start;
         if (parse_start(optarg, start, start_size))

@@ -8,11 +8,14 @@ trace=tests/traces/amd-batched.xentrace
 database=charts/amd-batched.db
 
 mkdir -p charts
-echo "$ ./xenflush import $trace -o $database --force --tsc-hz=1GHz --label='AMD-Vi, batched'"
-./xenflush import "$trace" -o "$database" --force --tsc-hz=1GHz --label='AMD-Vi, batched'
+echo "$ ./xenflush import $trace -o $database --force --tsc-hz=1GHz --label='AMD-Vi, batched, emulated'"
+./xenflush import "$trace" -o "$database" --force --tsc-hz=1GHz --label='AMD-Vi, batched, emulated'
 echo
 echo "$ ./xenflush report $database"
 ./xenflush report "$database"
+echo
+echo "The trace comes from an emulated machine: counts and ranges are exact, the time"
+echo "that IPIs take is not that of hardware."
 echo
 echo "$ ./xenflush plot $database -o charts"
 ./xenflush plot "$database" -o charts

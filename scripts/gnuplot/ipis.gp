@@ -22,7 +22,7 @@ set xtics out
 set logscale y
 set yrange [least / scale / 4:largest / scale * 30]
 floor_of = least / scale
-mine(c) = stringcolumn(c_rounds_of) eq 'by targets' && column(c) >= 0 ? (column(c) / scale > floor_of ? column(c) / scale : floor_of) : NaN
+mine(c) = stringcolumn(c_rounds_of) eq 'by targets' && column(c) > 0 ? (column(c) / scale > floor_of ? column(c) / scale : floor_of) : NaN
 # The number of rounds is told while there is room for it.
 few = N_max - N_min < 8
 shift = N_max - N_min < 16 ? 0.08 : 0.2
