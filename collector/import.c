@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "damage.h"
@@ -289,6 +290,48 @@ static int prepare_names(struct import *import)
     return 0;
 }
 
+/* Is the file empty or a database of ours, so that --force may replace it? */
+static bool replaceable(const char *name)
+{
+    static const unsigned char magic[] = "SQLite format 3";
+    unsigned char head[72];
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
+
+    if (fd >= 0)
+        close(fd);
+    if (n < (ssize_t)sizeof(head))
+        return n == 0;
+    /* The application id, big endian, stands at byte 68 of an SQLite file. */
+    return memcmp(head, magic, sizeof(magic)) == 0 &&
+           ((uint32_t)head[68] << 24 | (uint32_t)head[69] << 16 |
+            (uint32_t)head[70] << 8 | head[71]) == XF_APPLICATION_ID;
+}
+
+/* What --force would replace must not be the trace, nor anything but a database of ours. */
+static int check_target(const struct import *import)
+{
+    const char *name = import->options->database;
+    struct stat target, piece;
+    unsigned int i;
+
+    if (stat(name, &target))
+        return 0;
+    for (i = 0; i < import->options->traces; i++) {
+        if (strcmp(import->options->trace[i], "-") ? stat(import->options->trace[i], &piece)
+                                                   : fstat(STDIN_FILENO, &piece))
+            continue;
+        if (piece.st_dev == target.st_dev && piece.st_ino == target.st_ino) {
+            log_error("%s: is the trace itself: give the database another name", name);
+            return -1;
+        }
+    }
+    if (S_ISREG(target.st_mode) && replaceable(name))
+        return 0;
+    log_error("%s: is not a xenflush database: it is not replaced, give another name", name);
+    return -1;
+}
+
 static void tell(const struct import *import)
 {
     const struct import_options *options = import->options;
@@ -309,7 +352,7 @@ int import_trace(const struct import_options *options)
     int status = IMPORT_FAILED;
 
     interrupt_catch();
-    if (prepare_names(&import))
+    if (prepare_names(&import) || check_target(&import))
         goto out;
     if (input_open(&import.input, options->trace, options->traces, import.directory))
         goto out;

@@ -35,6 +35,22 @@ same "it is as it was" "$before" "$(cksum <"$db")"
 exits "--force replaces it" 0 "$XENFLUSH" import -q "$trace" -o "$db" --force --tsc-hz=1GHz
 exits "a bad trace does not replace it" 2 "$XENFLUSH" import /dev/null -o "$db" --force
 check "the good one is still there" test -s "$db"
+cp "$trace" "$scratch/same"
+ln "$scratch/same" "$scratch/link"
+for name in same ./same link; do
+    exits "--force does not replace the trace ($name)" 2 \
+        "$XENFLUSH" import -q -f "$scratch/same" -o "$scratch/$name"
+done
+exits "nor a later piece" 2 "$XENFLUSH" import -q -f "$trace" "$scratch/same" -o "$scratch/same"
+exits "nor standard input" 2 sh -c '"$1" import -q -f - -o "$2" <"$2"' sh "$XENFLUSH" "$scratch/same"
+check "the trace is as it was" cmp "$trace" "$scratch/same"
+echo important >"$scratch/notes"
+sqlite3 "$scratch/foreign.db" 'CREATE TABLE t(a)'
+for name in notes foreign.db; do
+    exits "nor a file of another kind ($name)" 2 \
+        "$XENFLUSH" import -q -f "$trace" -o "$scratch/$name"
+done
+same "that is as it was" important "$(cat "$scratch/notes")"
 exits "default name" 0 sh -c 'cd "$1" && "$2" import -q "$3"' sh "$scratch" "$XENFLUSH" "$trace"
 check "it is the trace's with .db" test -s "$scratch/amd-batched.xentrace.db"
 exits "unwritable directory" 2 "$XENFLUSH" import "$trace" -o /nonexistent/x.db
