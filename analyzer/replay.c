@@ -34,6 +34,7 @@ struct cpu {
     struct fault *fault;            /* in order of pos */
     size_t faults;
     size_t gaps_told;               /* faults before this one need no telling */
+    size_t shared_told;             /* the same of replay.shared */
 };
 
 struct key {
@@ -54,6 +55,8 @@ struct replay {
     sqlite3 *db;
     struct derived *derived;
     struct map cpus;
+    uint64_t *shared;               /* pos of unusable bytes that may be of any CPU */
+    size_t shareds;
     struct source source[SOURCES];
 };
 
@@ -133,6 +136,29 @@ static int load_cpus(struct replay *replay)
     while (rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
         cpu = cpu_of(replay, (uint32_t)sqlite3_column_int64(s, 0));
         rc = cpu ? add_fault(cpu, s) : SQLITE_NOMEM;
+    }
+    sqlite3_finalize(s);
+    return rc;
+}
+
+static int load_shared_gaps(struct replay *replay)
+{
+    sqlite3_stmt *s;
+    int rc = sqlite3_prepare_v2(replay->db, "SELECT offset FROM damage WHERE cpu IS NULL"
+                                " AND bytes > 0 ORDER BY offset", -1, &s, NULL);
+
+    while (rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
+        if ((replay->shareds & (replay->shareds - 1)) == 0) {
+            size_t size = replay->shareds ? replay->shareds * 2 : 1;
+            uint64_t *grown = realloc(replay->shared, size * sizeof(*grown));
+
+            if (!grown) {
+                rc = SQLITE_NOMEM;
+                break;
+            }
+            replay->shared = grown;
+        }
+        replay->shared[replay->shareds++] = (uint64_t)sqlite3_column_int64(s, 0);
     }
     sqlite3_finalize(s);
     return rc;
@@ -236,6 +262,11 @@ static int tell_gaps(struct replay *replay, const struct xf_record *record)
     while (cpu && cpu->gaps_told < cpu->faults &&
            cpu->fault[cpu->gaps_told].pos < record->pos)
         gap |= cpu->fault[cpu->gaps_told++].gap;
+    while (cpu && cpu->shared_told < replay->shareds &&
+           replay->shared[cpu->shared_told] < record->pos) {
+        cpu->shared_told++;
+        gap = true;
+    }
     return gap ? derived_gap(replay->derived, record->cpu, record->tsc) : SQLITE_OK;
 }
 
@@ -276,6 +307,8 @@ int replay(sqlite3 *db, struct derived *derived)
     size_t i;
     int rc = load_cpus(&state);
 
+    if (rc == SQLITE_OK)
+        rc = load_shared_gaps(&state);
     for (id = 0; id < SOURCES && rc == SQLITE_OK; id++) {
         rc = prepare_source(&state, id);
         if (rc == SQLITE_OK)
@@ -293,5 +326,6 @@ int replay(sqlite3 *db, struct derived *derived)
         free(cpu);
     }
     map_release(&state.cpus);
+    free(state.shared);
     return rc;
 }

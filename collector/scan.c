@@ -22,7 +22,6 @@ struct window {
     uint64_t end;               /* by its size; UINT64_MAX once the size is known to be wrong */
     uint32_t size;
     uint64_t segment;           /* pos where the current run of good records began */
-    bool gap;                   /* unusable bytes lie before that run */
     bool told;                  /* damage in it has been noted */
 };
 
@@ -165,8 +164,12 @@ static void note(struct walk *walk, const char *kind, uint64_t pos, uint64_t byt
     };
 
     damage_note(walk->scan->damage, &damage, "%s", what);
-    if (window)
+    if (window) {
         window->told = true;
+        window->cpu->gap |= bytes > 0;
+    } else {
+        walk->scan->gaps_of_all++;      /* whose bytes they were is not known */
+    }
 }
 
 static void note_size(struct walk *walk, const struct window *window, uint64_t really)
@@ -246,12 +249,16 @@ static void take_record(struct walk *walk, struct window *window, uint64_t pos,
 /* Ends the current run of good records at pos. */
 static void close_segment(struct walk *walk, struct window *window, uint64_t pos)
 {
+    struct scan_cpu *cpu = window->cpu;
     struct segment segment = {
-        .start = window->segment, .bytes = pos - window->segment, .gap = window->gap
+        .start = window->segment, .bytes = pos - window->segment,
+        .gap = cpu->gap || cpu->gaps_seen != walk->scan->gaps_of_all
     };
 
     if (pos <= window->segment)
         return;
+    cpu->gap = false;
+    cpu->gaps_seen = walk->scan->gaps_of_all;
     if (segments_add(&walk->scan->segment_file, &window->cpu->segments, segment)) {
         log_error("cannot keep the index of the trace: %s", strerror(errno));
         walk->failed = 1;
@@ -268,7 +275,6 @@ static uint64_t skip_garbage(struct walk *walk, struct window *window, uint64_t 
     close_segment(walk, window, pos);
     note(walk, "garbage", pos, next - pos, window, what);
     window->segment = next;
-    window->gap = true;
     return next;
 }
 

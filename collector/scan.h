@@ -24,6 +24,8 @@
 struct scan_cpu {
     uint32_t cpu;
     uint64_t windows, records, lost;
+    bool gap;                   /* unusable bytes of it since its last segment */
+    uint64_t gaps_seen;         /* value of gaps_of_all at its last segment */
     struct clock_scan clock;
     struct segment_list segments;
 };
@@ -36,6 +38,7 @@ struct scan {
     struct map by_id;           /* CPU id to struct scan_cpu */
     struct scan_cpu **cpu;      /* in the order of their ids after scan_run */
     uint32_t cpus;
+    uint64_t gaps_of_all;       /* runs of unusable bytes that may be of any CPU */
     uint64_t windows, records, wraps, untimed;
     uint64_t lost_intervals, lost;
 };
