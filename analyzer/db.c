@@ -100,6 +100,11 @@ double db_real(sqlite3_stmt *statement, int column)
     return sqlite3_column_double(statement, column);
 }
 
+double db_span(const struct db *db)
+{
+    return (double)(uint64_t)db->last_tsc - (double)db->skip;
+}
+
 double db_time(const struct db *db, double cycles)
 {
     return db->tsc_hz ? cycles * 1e9 / (double)db->tsc_hz : cycles;

@@ -45,6 +45,9 @@ void db_error(struct db *db);   /* logs SQLite's message */
 /* A column as double; NULL is NaN. */
 double db_real(sqlite3_stmt *statement, int column);
 
+/* TSC cycles from what is skipped to the end; the end may be beyond 2^63. */
+double db_span(const struct db *db);
+
 /* TSC cycles in the unit of reports. */
 double db_time(const struct db *db, double cycles);
 const char *db_time_unit(const struct db *db);

@@ -61,7 +61,7 @@ void headline_json(const struct headline *headline, FILE *out)
 static void text_source(struct db *db, FILE *out)
 {
     sqlite3_stmt *st = db_query(db, "SELECT file, label, host, start_time, cpus FROM run");
-    double time = db_time(db, (double)(db->last_tsc - db->skip));
+    double time = db_time(db, db_span(db));
 
     if (db_step(db, st)) {
         const char *file = (const char *)sqlite3_column_text(st, 0);

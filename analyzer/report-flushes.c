@@ -94,7 +94,7 @@ static const struct {
 
 static void timeline_add(struct db *db, int64_t *sums, int buckets, double cycles, size_t source)
 {
-    sqlite3_stmt *st = db_query(db, "SELECT CAST((t - %lld) / ? AS INTEGER) AS bucket, sum(n)"
+    sqlite3_stmt *st = db_query(db, "SELECT CAST((iif(t < 0, t + 18446744073709551616.0, t) - %lld) / ? AS INTEGER) AS bucket, sum(n)"
                                 " FROM (%s) GROUP BY bucket", (long long)db->skip,
                                 timeline_sources[source].sql);
 
@@ -110,6 +110,12 @@ static void timeline_add(struct db *db, int64_t *sums, int buckets, double cycle
     db_end(st);
 }
 
+/* Widths are chosen for about 60 buckets; nothing in a trace may ask for many more. */
+static int timeline_buckets(double widths)
+{
+    return widths >= 0 && widths < 1000 ? (int)widths + 1 : 1;
+}
+
 void report_timeline(struct db *db, struct table *t, struct notes *notes)
 {
     static const struct column columns[] = {
@@ -120,7 +126,7 @@ void report_timeline(struct db *db, struct table *t, struct notes *notes)
     };
     double width = bucket_width(db, 60), start = db_time(db, (double)db->skip);
     double cycles = width / db_time(db, 1);
-    int buckets = (int)((double)(db->last_tsc - db->skip) / cycles) + 1, bucket, value;
+    int buckets = timeline_buckets(db_span(db) / cycles), bucket, value;
     int64_t *sums, any = 0;
     size_t i;
 

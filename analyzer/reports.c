@@ -34,7 +34,7 @@ const struct report *report_find(const char *name)
 
 double bucket_width(const struct db *db, int buckets)
 {
-    double span = db_time(db, (double)(db->last_tsc - db->skip + 1));
+    double span = db_time(db, db_span(db) + 1);
     double least = span / buckets, power;
 
     if (!(least > 1))

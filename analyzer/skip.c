@@ -115,9 +115,9 @@ int skip_start(struct db *db, const char *duration)
                   duration);
         return STATUS_USAGE;
     }
-    if (cycles > (double)db->last_tsc) {
+    if (cycles > (double)(uint64_t)db->last_tsc) {
         log_error("--skip-start=%s: leaves nothing of %s: it is %.9g %s long", duration, db->path,
-                  db_time(db, (double)db->last_tsc) / (db->tsc_hz ? 1e9 : 1),
+                  db_time(db, (double)(uint64_t)db->last_tsc) / (db->tsc_hz ? 1e9 : 1),
                   db->tsc_hz ? "s" : "cycles");
         return STATUS_NOTHING;
     }
