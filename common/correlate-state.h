@@ -49,6 +49,7 @@ struct cur_state {
     uint64_t tsc;
     uint64_t gaps;              /* of that CPU when the record was seen */
 
+    uint32_t closing[2];        /* flushes in the batch not known not to close it: TLB, IOTLB */
     bool in_batch;              /* between BATCH_BEGIN and BATCH_END */
     bool has_batch;             /* `batch` is valid: open, or its releases follow */
     struct corr_batch batch;

@@ -12,6 +12,7 @@
 #include "correlate-state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace_flush.h"
 
@@ -125,10 +126,13 @@ static int hold_part(struct correlator *corr, struct cpu_state *cpu,
 {
     struct part *part;
 
-    if (cpu->parts && corr->held >= CORR_MAX_PENDING) {
-        corr->overflow += cpu->parts;
-        corr->held -= cpu->parts;
-        cpu->parts = 0;
+    if (cpu->parts == CORR_MAX_PARTS || (cpu->parts && corr->held >= CORR_MAX_PENDING)) {
+        uint32_t oldest = (cpu->parts + 1) / 2;
+
+        memmove(cpu->part, cpu->part + oldest, (cpu->parts - oldest) * sizeof(*part));
+        /* With so many newer ones they are of no flush: nothing is lost. */
+        corr->held -= oldest;
+        cpu->parts -= oldest;
     }
     if (cpu->parts == cpu->parts_size) {
         uint32_t size = cpu->parts_size ? cpu->parts_size * 2 : 4;
@@ -291,6 +295,7 @@ static int take_flush(struct correlator *corr, struct cur_state *cs, struct cpu_
         pending.sums.tlb_flushes = 1;
         add_cycles(&pending.sums, &pending.sums.tlb_cycles, cycles, CORR_UNKNOWN_TLB);
     }
+    cs->closing[event == XF_IOTLB_FLUSH] += cs->in_batch;
     return hold_flush(corr, cs, &pending);
 }
 
@@ -301,6 +306,7 @@ static void open_batch(struct correlator *corr, struct cur_state *cs,
         .id = corr->next_batch++, .cur = cs->cur, .cpu = record->cpu,
         .begin_tsc = record->tsc, .end_tsc = record->tsc,
     };
+    cs->closing[0] = cs->closing[1] = 0;
     cs->has_batch = true;
     cs->seen_batch = true;
 }
@@ -358,6 +364,10 @@ static void reopen(struct cur_state *cs, enum xf_event_id flush)
 {
     uint32_t i;
 
+    /* Without this a batch of many flushes would be walked for each skip. */
+    if (cs->closing[flush == XF_IOTLB_FLUSH] == 0)
+        return;
+    cs->closing[flush == XF_IOTLB_FLUSH] = 0;
     for (i = cs->pendings; i-- > 0;) {
         struct pending *p = &cs->pending[(cs->pending_head + i) % cs->pending_size];
 

@@ -40,6 +40,11 @@
 
 #define CORR_MAX_CURS     8192
 #define CORR_MAX_PENDING  65536
+/*
+ * IPI rounds and commands that wait on one CPU, more than any flush has; older
+ * ones belong to no flush.
+ */
+#define CORR_MAX_PARTS    512
 
 enum corr_batch_state {
     CORR_BATCH_COMPLETE = 0,
@@ -159,7 +164,7 @@ int corr_gap(struct correlator *corr, uint32_t cpu, uint64_t tsc);
 /* The end of the trace: gives out all that is open. */
 void corr_finish(struct correlator *corr);
 
-/* How many flushes and parts were given out early to keep memory bounded. */
+/* How many flushes and batches were given out early to keep memory bounded. */
 uint64_t corr_overflow(const struct correlator *corr);
 
 void corr_destroy(struct correlator *corr);
