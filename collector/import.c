@@ -363,7 +363,6 @@ int import_trace(const struct import_options *options)
         goto out;
     status = import.damage.rows ? IMPORT_DAMAGED : IMPORT_CLEAN;
     damage_close(&import.damage);
-    tell(&import);
 out:
     store_close(&import.store);
     if (import.damage.insert)
@@ -374,6 +373,8 @@ out:
     }
     if (status != IMPORT_FAILED && publish(&import))
         status = IMPORT_FAILED;
+    if (status != IMPORT_FAILED)
+        tell(&import);
     if (import.temporary && import.db)
         unlink(import.temporary);
     scan_release(&import.scan);

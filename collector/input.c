@@ -68,7 +68,8 @@ static int spool(struct piece *piece, const char *directory)
         if (n < 0) {
             log_error("%s: read error at byte %llu: %s", piece->name,
                       (unsigned long long)piece->bytes, strerror(errno));
-            break;
+            close(copy);
+            return -1;
         }
         if (write_all(copy, buffer, (size_t)n)) {
             log_error("%s: cannot keep the pipe's bytes: %s", directory, strerror(errno));

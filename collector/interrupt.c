@@ -19,6 +19,8 @@ void interrupt_catch(void)
     struct sigaction before;
     size_t i;
 
+    /* A file size limit is to fail the write, which is then cleaned up after. */
+    signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&action.sa_mask);
     for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)

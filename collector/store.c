@@ -226,5 +226,4 @@ void store_close(struct store *store)
     sqlite3_finalize(store->lost);
     derived_close(store->derived);
     others_release(&store->others);
-    *store = (struct store){ 0 };
 }

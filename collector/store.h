@@ -35,6 +35,6 @@ struct store {
 int store_open(struct store *store, sqlite3 *db, uint64_t base, bool keep_other);
 int store_record(struct store *store, const struct merge_record *record);
 int store_finish(struct store *store, uint64_t tsc_hz);     /* 0: rate not known */
-void store_close(struct store *store);
+void store_close(struct store *store);      /* once; the counts stay readable */
 
 #endif

@@ -90,13 +90,10 @@ signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:]
 done
 
 # A full disk: no database, a message, status 2.
-if (ulimit -f 200 && exec "$XENFLUSH" import "$trace" -o "$scratch/full.db") \
-    >"$scratch/out" 2>"$scratch/err"; then
-    result 1 "a file size limit fails the import"
-else
-    result 0 "a file size limit fails the import"
-fi
-check "and leaves no database" test ! -e "$scratch/full.db"
+exits "a file size limit fails the import" 2 \
+    sh -c 'ulimit -f 200 && exec "$1" import "$2" -o "$3"' sh "$XENFLUSH" "$trace" "$scratch/full.db"
+same "it says so" 1 "$(grep -c full.db "$scratch/err")"
+same "and leaves nothing" "" "$(find "$scratch" -name 'full.db*')"
 
 # --- report, query, derive on odd databases --------------------------------------
 echo "no database" >"$scratch/text.db"
@@ -161,6 +158,7 @@ exits "cycles without a rate" 0 "$XENFLUSH" report "$scratch/s.db" --skip-start=
 
 # A closed or full standard output is an error; a reader that goes away is not a crash.
 if [ -c /dev/full ]; then
+    exits "a full standard output of import" 2 sh -c '"$1" import --help >/dev/full' sh "$XENFLUSH"
     exits "a full standard output" 1 sh -c '"$1" report "$2" >/dev/full' sh "$XENFLUSH" "$db"
 fi
 
