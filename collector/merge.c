@@ -18,8 +18,8 @@
 #include "wire.h"
 
 /* All buffers together, and bounds of one. */
-#define BUFFERS_BYTES (16 * 1024 * 1024)
-#define BUFFER_MIN    512
+#define BUFFERS_BYTES (8 * 1024 * 1024)
+#define BUFFER_MIN    256
 #define BUFFER_MAX    (256 * 1024)
 
 struct cursor {

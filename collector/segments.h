@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SEGMENTS_BLOCK 32
+#define SEGMENTS_BLOCK 16
 
 struct segment {
     uint64_t start;             /* pos */

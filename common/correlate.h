@@ -39,7 +39,7 @@
 #include "events.h"
 
 #define CORR_MAX_CURS     8192
-#define CORR_MAX_PENDING  65536
+#define CORR_MAX_PENDING  32768
 /*
  * IPI rounds and commands that wait on one CPU, more than any flush has; older
  * ones belong to no flush.

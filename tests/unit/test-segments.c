@@ -15,7 +15,7 @@
 static void interleaved(void **state)
 {
     /* None, less than a block, whole blocks, and one more than that. */
-    static const uint32_t sizes[] = { 0, 1, 31, 32, 33, 64, 1000 };
+    static const uint32_t sizes[] = { 0, 1, 15, 16, 17, 32, 1000 };
     struct segment_file file = { .directory = ".", .fd = -1 };
     size_t s;
 
