@@ -22,17 +22,31 @@
 
 #include "commands.h"
 #include "log.h"
+#include "table-format.h"
 
 extern char **environ;
 
-/* A string literal of gnuplot: in single quotes nothing but the quote is special. */
+/*
+ * A string literal of gnuplot: in single quotes nothing but the quote is special.
+ * It ends up in XML, so what is not UTF-8 becomes a question mark.
+ */
 static void literal(FILE *to, const char *name, const char *text)
 {
+    const unsigned char *s = (const unsigned char *)text;
+    size_t length;
+
     fprintf(to, "%s = '", name);
-    for (; *text; text++) {
-        if (*text == '\'')
+    while (*s) {
+        length = utf8_length(s);
+        if (length) {
+            fwrite(s, 1, length, to);
+            s += length;
+            continue;
+        }
+        if (*s == '\'')
             putc('\'', to);
-        putc((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text, to);
+        putc(*s < ' ' || *s == 0x7f ? ' ' : *s > 0x7f ? '?' : *s, to);
+        s++;
     }
     fputs("'\n", to);
 }

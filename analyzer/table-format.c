@@ -27,7 +27,7 @@ const char *real_shortest(char *out, size_t size, double value)
 }
 
 /* Where a valid UTF-8 character of more than one byte is, its length; else 0. */
-static size_t utf8_length(const unsigned char *s)
+size_t utf8_length(const unsigned char *s)
 {
     size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2, i;
 

@@ -174,6 +174,15 @@ line'; do
     fi
 done
 
+# A label of any bytes gives charts that are XML.
+if command -v gnuplot >/dev/null; then
+    label=$(printf '\001\377 \303\251 <&x')
+    exits "a label of odd bytes" 0 "$XENFLUSH" import -q "$trace" -o "$scratch/bytes.db" --label="$label"
+    exits "its chart" 0 "$XENFLUSH" plot "$scratch/bytes.db" ranges -o "$scratch/bytes"
+    exits "is XML" 0 python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' \
+        "$scratch/bytes/ranges.svg"
+fi
+
 # A database derived by another version is derived again on the way.
 sqlite3 "$db" 'UPDATE run SET derivation = 0; DELETE FROM batch'
 exits "report derives again" 0 "$XENFLUSH" report "$db"
