@@ -77,7 +77,6 @@ static int take_record(void *context, const struct merge_record *record)
     return import->rc;
 }
 
-/* Runs an INSERT with values that are given as text or numbers in turn. */
 static int bind_text(sqlite3_stmt *s, const char *name, const char *value)
 {
     return sqlite3_bind_text(s, sqlite3_bind_parameter_index(s, name), value, -1, SQLITE_STATIC);

@@ -284,7 +284,6 @@ static bool crosses_end(struct walk *walk, struct window *window, uint64_t pos, 
     if (is_window_at(walk, window->end)) {
         close_segment(walk, window, pos);
         note(walk, "record", pos, window->end - pos, window, "record cut by the end of its window");
-        window->segment = window->end;
         return true;
     }
     if (end == walk->size || is_window_at(walk, end) || chain_at(walk, end))

@@ -13,7 +13,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #define WIRE_LOST_RECORDS   0x0001f001U
 #define WIRE_WRAP_BUFFER    0x0001f002U

@@ -14,7 +14,6 @@
 #define BULK_MAX_COLUMNS 16
 
 struct bulk {
-    sqlite3 *db;
     sqlite3_stmt *insert;
     char *declaration;
     char *module;
@@ -177,7 +176,6 @@ int bulk_open(struct bulk **out, sqlite3 *db, const char *table,
     *out = NULL;
     if (!bulk || columns > BULK_MAX_COLUMNS)
         goto out;
-    bulk->db = db;
     bulk->row_size = row_size;
     memcpy(bulk->column, column, columns * sizeof(*column));
     names = join_names(bulk, columns);

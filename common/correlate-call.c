@@ -41,7 +41,8 @@ bool corr_pop_pending(struct correlator *corr, struct cur_state *cs, struct pend
     return true;
 }
 
-static void give_link(struct correlator *corr, const struct pending *pending, uint64_t call)
+void corr_give_link(struct correlator *corr, const struct pending *pending,
+                    uint64_t call)
 {
     struct corr_link link = {
         .flush = pending->flush,
@@ -173,9 +174,9 @@ static void give_batches(struct correlator *corr, struct cur_state *cs, uint32_t
         corr_pop_pending(corr, cs, &pending);
         if ((pending.batch && !pending.assumed) || (int64_t)pending.tsc >= begin) {
             corr_sums_add(&cs->call.sums, &pending.sums);
-            give_link(corr, &pending, call);
+            corr_give_link(corr, &pending, call);
         } else {
-            give_link(corr, &pending, 0);
+            corr_give_link(corr, &pending, 0);
         }
     }
 }
@@ -258,7 +259,7 @@ void corr_abandon(struct correlator *corr, struct cur_state *cs)
         give_batches(corr, cs, cs->dones, true, INT64_MAX);
     }
     while (corr_pop_pending(corr, cs, &pending))
-        give_link(corr, &pending, 0);
+        corr_give_link(corr, &pending, 0);
     if (cs->chained)
         give_call(corr, cs, CORR_CALL_NO_REST);
     else if (cs->call.id)

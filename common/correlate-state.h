@@ -15,7 +15,7 @@ struct part {
     uint32_t cur;
     enum xf_event_id event;
     uint64_t cycles;            /* that must fit into the flush's */
-    uint32_t word[XF_MAX_WORDS];
+    uint32_t word[5];           /* the record's first ones */
 };
 
 struct cpu_state {
@@ -72,11 +72,15 @@ struct correlator {
     struct corr_sink sink;
     struct map cpus, curs;
     uint64_t next_batch, next_call;
-    uint64_t held;              /* pending flushes and parts in all */
+    uint64_t held;              /* pending flushes of all vCPUs */
+    uint64_t parts;             /* parts that wait on all CPUs */
     uint64_t overflow;
 };
 
 void corr_sums_add(struct corr_sums *sum, const struct corr_sums *add);
+
+/* Gives out a flush as lying in that call; 0: in none. */
+void corr_give_link(struct correlator *corr, const struct pending *pending, uint64_t call);
 
 /* Takes the oldest pending flush out; false: there is none. */
 bool corr_pop_pending(struct correlator *corr, struct cur_state *cs, struct pending *out);

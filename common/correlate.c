@@ -126,16 +126,18 @@ static int hold_part(struct correlator *corr, struct cpu_state *cpu,
 {
     struct part *part;
 
-    if (cpu->parts == CORR_MAX_PARTS || (cpu->parts && corr->held >= CORR_MAX_PENDING)) {
+    if (cpu->parts == CORR_MAX_PARTS || (cpu->parts && corr->parts >= CORR_MAX_PARTS_HELD)) {
         uint32_t oldest = (cpu->parts + 1) / 2;
 
+        /* Behind CORR_MAX_PARTS newer ones they are of no flush; else one may miss them. */
+        if (cpu->parts < CORR_MAX_PARTS)
+            corr->overflow += oldest;
         memmove(cpu->part, cpu->part + oldest, (cpu->parts - oldest) * sizeof(*part));
-        /* With so many newer ones they are of no flush: nothing is lost. */
-        corr->held -= oldest;
+        corr->parts -= oldest;
         cpu->parts -= oldest;
     }
     if (cpu->parts == cpu->parts_size) {
-        uint32_t size = cpu->parts_size ? cpu->parts_size * 2 : 4;
+        uint32_t size = cpu->parts_size ? cpu->parts_size * 2 : 2;
 
         part = realloc(cpu->part, size * sizeof(*part));
         if (!part)
@@ -144,14 +146,13 @@ static int hold_part(struct correlator *corr, struct cpu_state *cpu,
         cpu->parts_size = size;
     }
     part = &cpu->part[cpu->parts++];
-    corr->held++;
+    corr->parts++;
     part->row = row;
     part->cur = record->word[0];
     part->event = event;
     part->cycles = event == XF_IPI_ROUND
                    ? (uint64_t)record->word[3] + record->word[4] : record->word[6];
-    for (int i = 0; i < XF_MAX_WORDS; i++)
-        part->word[i] = record->word[i];
+    memcpy(part->word, record->word, sizeof(part->word));
     return 0;
 }
 
@@ -171,27 +172,58 @@ static void add_ipi(struct pending *pending, const struct part *part)
     add_cycles(&pending->sums, &pending->sums.ack_cycles, part->word[4], CORR_UNKNOWN_ACK);
 }
 
-/* Pages of one IOMMU command; several IOMMUs get the same, so the most counts. */
-static void add_command(struct pending *pending, const struct part *part,
-                        const struct part *others, const struct part *end)
+/* A flush record that claims what waits on its CPU. */
+struct claim {
+    enum xf_event_id flush;
+    int64_t row;
+    uint32_t cur;
+    uint32_t cycles;
+    enum xf_event_id wanted;    /* XF_IPI_ROUND or XF_IOMMU_INVALIDATE */
+};
+
+static bool is_wanted(const struct claim *claim, const struct part *part)
 {
-    uint32_t granularity = part->word[1] & 0xff;
-    uint64_t pages = 0;
+    return part->cur == claim->cur && part->event == claim->wanted;
+}
 
-    if (granularity != TRC_FLUSH_GRAN_PAGES) {
-        pending->hw_whole += granularity != TRC_FLUSH_GRAN_NONE;
-        return;
-    }
-    for (; others < end; others++) {
-        uint32_t order = others->word[1] >> 8 & 0xff;
+static bool fits(const struct claim *claim, const struct part *part)
+{
+    return claim->cycles == TRC_FLUSH_CYCLES_MAX || part->cycles <= claim->cycles;
+}
 
-        if (others->event != XF_IOMMU_INVALIDATE || others->word[2] != part->word[2] ||
-            (others->word[1] & 0xff) != TRC_FLUSH_GRAN_PAGES)
+/* Pages of a command; 0: it is wider than pages, or nothing. */
+static uint64_t command_pages(const struct part *part)
+{
+    uint32_t order = part->word[1] >> 8 & 0xff;
+
+    if ((part->word[1] & 0xff) != TRC_FLUSH_GRAN_PAGES)
+        return 0;
+    return order < 52 ? UINT64_C(1) << order : UINT64_C(1) << 52;
+}
+
+/* Several IOMMUs get the same commands, so the one with the most pages counts. */
+static void add_commands(const struct claim *claim, const struct cpu_state *cpu,
+                         struct pending *pending)
+{
+    uint32_t i, j;
+
+    for (i = 0; i < cpu->parts; i++) {
+        const struct part *part = &cpu->part[i];
+        uint32_t granularity = part->word[1] & 0xff;
+        uint64_t pages = 0;
+
+        if (!is_wanted(claim, part) || !fits(claim, part))
             continue;
-        pages += order < 52 ? UINT64_C(1) << order : UINT64_C(1) << 52;
+        pending->hw_whole += granularity == TRC_FLUSH_GRAN_GLOBAL ||
+                             granularity == TRC_FLUSH_GRAN_DOMAIN;
+        /* The first command of an IOMMU sums up all of them; later ones sum up less. */
+        for (j = i; j < cpu->parts; j++)
+            if (is_wanted(claim, &cpu->part[j]) && fits(claim, &cpu->part[j]) &&
+                cpu->part[j].word[2] == part->word[2])
+                pages += command_pages(&cpu->part[j]);
+        if (pages > pending->hw_pages)
+            pending->hw_pages = pages;
     }
-    if (pages > pending->hw_pages)
-        pending->hw_pages = pages;
 }
 
 /*
@@ -199,48 +231,41 @@ static void add_command(struct pending *pending, const struct part *part,
  * those that do not fit belong to none.
  */
 static void claim_parts(struct correlator *corr, struct cpu_state *cpu,
-                        enum xf_event_id flush, int64_t row, const struct xf_record *record,
-                        enum xf_event_id wanted, uint32_t cycles, struct pending *pending)
+                        const struct claim *claim, struct pending *pending)
 {
-    struct part mine[64];
-    uint32_t claimed = 0, kept = 0, i;
+    /* The link of a flush has a place for one part of the usual kind. */
+    bool linked = (claim->flush == XF_TLB_FLUSH && claim->wanted == XF_IPI_ROUND) ||
+                  (claim->flush == XF_IOTLB_FLUSH && claim->wanted == XF_IOMMU_INVALIDATE);
+    uint32_t kept = 0, i;
 
+    if (claim->wanted == XF_IOMMU_INVALIDATE)
+        add_commands(claim, cpu, pending);
     for (i = 0; i < cpu->parts; i++) {
-        struct part *part = &cpu->part[i];
-        struct corr_part out = { flush, row, wanted, part->row };
+        const struct part *part = &cpu->part[i];
+        struct corr_part out = { claim->flush, claim->row, claim->wanted, part->row };
 
-        if (part->cur != record->word[0] || part->event != wanted) {
+        if (!is_wanted(claim, part)) {
             cpu->part[kept++] = *part;
             continue;
         }
-        corr->held--;
-        if (cycles != TRC_FLUSH_CYCLES_MAX && part->cycles > cycles)
+        if (!fits(claim, part))
             continue;
-        if (wanted == XF_IPI_ROUND)
+        if (claim->wanted == XF_IPI_ROUND)
             add_ipi(pending, part);
-        else if (claimed < sizeof(mine) / sizeof(mine[0])) {
-            mine[claimed++] = *part;
-            add_command(pending, &mine[claimed - 1], mine, mine + claimed);
-        }
-        if ((flush == XF_TLB_FLUSH || flush == XF_IOTLB_FLUSH) && pending->part == 0 &&
-            (wanted == XF_IPI_ROUND) == (flush == XF_TLB_FLUSH))
+        if (linked && pending->part == 0)
             pending->part = part->row;
         else
             corr->sink.part(corr->sink.context, &out);
     }
+    corr->parts -= cpu->parts - kept;
     cpu->parts = kept;
 }
 
-static void give_outside(struct correlator *corr, const struct pending *pending,
-                         const struct cur_state *cs)
+/* A flush whose call cannot be waited for. */
+static void give_early(struct correlator *corr, const struct pending *pending,
+                       const struct cur_state *cs)
 {
-    struct corr_link link = {
-        .flush = pending->flush, .row = pending->row, .batch = pending->batch,
-        .call = pending->batch ? cs->call.id : 0,
-        .closing = pending->batch && pending->closing, .part = pending->part,
-    };
-
-    corr->sink.link(corr->sink.context, &link);
+    corr_give_link(corr, pending, pending->batch ? cs->call.id : 0);
     corr->overflow++;
 }
 
@@ -251,9 +276,9 @@ static int hold_flush(struct correlator *corr, struct cur_state *cs,
 
     if (corr->held >= CORR_MAX_PENDING) {
         if (corr_pop_pending(corr, cs, &oldest)) {
-            give_outside(corr, &oldest, cs);
+            give_early(corr, &oldest, cs);
         } else {
-            give_outside(corr, pending, cs);
+            give_early(corr, pending, cs);
             return 0;
         }
     }
@@ -283,10 +308,12 @@ static int take_flush(struct correlator *corr, struct cur_state *cs, struct cpu_
         .batch = cs->in_batch ? cs->batch.id : 0,
     };
     uint32_t cycles = event == XF_TLB_FLUSH ? record->word[3] : record->word[6];
+    struct claim claim = { event, row, cs->cur, cycles, XF_IPI_ROUND };
 
-    claim_parts(corr, cpu, event, row, record, XF_IPI_ROUND, cycles, &pending);
+    claim_parts(corr, cpu, &claim, &pending);
     if (event == XF_IOTLB_FLUSH) {
-        claim_parts(corr, cpu, event, row, record, XF_IOMMU_INVALIDATE, cycles, &pending);
+        claim.wanted = XF_IOMMU_INVALIDATE;
+        claim_parts(corr, cpu, &claim, &pending);
         pending.pages = record->word[4];
         pending.whole = record->word[1] & TRC_FLUSH_WHOLE;
         pending.sums.iotlb_flushes = 1;
@@ -396,7 +423,8 @@ int corr_record(struct correlator *corr, enum xf_event_id event, int64_t row,
 {
     struct cpu_state *cpu = cpu_of(corr, record->cpu);
     struct cur_state *cs;
-    struct pending other = { 0 };
+    struct pending other = { 0 };   /* flushes that are not followed to a call */
+    struct claim claim;
     int rc = 0;
 
     if (!cpu)
@@ -426,13 +454,16 @@ int corr_record(struct correlator *corr, enum xf_event_id event, int64_t row,
         rc = take_flush(corr, cs, cpu, event, row, record);
         break;
     case XF_IOTLB_ADDED:
-        claim_parts(corr, cpu, event, row, record, XF_IOMMU_INVALIDATE, record->word[6], &other);
+        claim = (struct claim){ event, row, cs->cur, record->word[6], XF_IOMMU_INVALIDATE };
+        claim_parts(corr, cpu, &claim, &other);
         break;
     case XF_CACHE_FLUSH:
-        claim_parts(corr, cpu, event, row, record, XF_IPI_ROUND, record->word[4], &other);
+        claim = (struct claim){ event, row, cs->cur, record->word[4], XF_IPI_ROUND };
+        claim_parts(corr, cpu, &claim, &other);
         break;
     case XF_ASSISTED_FLUSH:
-        claim_parts(corr, cpu, event, row, record, XF_IPI_ROUND, record->word[2], &other);
+        claim = (struct claim){ event, row, cs->cur, record->word[2], XF_IPI_ROUND };
+        claim_parts(corr, cpu, &claim, &other);
         break;
     case XF_UNMAP_CALL:
         rc = corr_unmap_call(corr, cs, record);

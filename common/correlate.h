@@ -5,9 +5,10 @@
  *
  * A pure library: records go in one by one in time order, facts come out
  * through the functions of a sink.  It reads and writes no file and keeps only
- * what is open: at most CORR_MAX_CURS vCPUs and CORR_MAX_PENDING flushes and
- * parts whose owner is not known yet; whatever is above that is given out
- * early, the oldest first, as belonging to nothing seen, and counted.
+ * what is open: at most CORR_MAX_CURS vCPUs, CORR_MAX_PENDING flushes whose call
+ * is not known yet, and CORR_MAX_PARTS_HELD parts whose flush is not; whatever is
+ * above that is given out early, the oldest first, as belonging to nothing seen,
+ * and counted.
  *
  * Life cycle: corr_create, corr_record and corr_gap in time order, corr_finish
  * once, corr_destroy.
@@ -40,6 +41,7 @@
 
 #define CORR_MAX_CURS     8192
 #define CORR_MAX_PENDING  32768
+#define CORR_MAX_PARTS_HELD 16384
 /*
  * IPI rounds and commands that wait on one CPU, more than any flush has; older
  * ones belong to no flush.
@@ -164,7 +166,7 @@ int corr_gap(struct correlator *corr, uint32_t cpu, uint64_t tsc);
 /* The end of the trace: gives out all that is open. */
 void corr_finish(struct correlator *corr);
 
-/* How many flushes and batches were given out early to keep memory bounded. */
+/* How many flushes, batches and parts were given out early to keep memory bounded. */
 uint64_t corr_overflow(const struct correlator *corr);
 
 void corr_destroy(struct correlator *corr);

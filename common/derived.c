@@ -350,7 +350,7 @@ int derived_finish(struct derived *derived, uint64_t tsc_hz)
 
     corr_finish(derived->corr);
     if (corr_overflow(derived->corr))
-        log_warn("%" PRIu64 " flushes or batches were not followed to the end of their call:"
+        log_warn("%" PRIu64 " records were not followed to the flush or call they belong to:"
                  " too many at once",
                  corr_overflow(derived->corr));
     rc = derived->rc;

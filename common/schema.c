@@ -4,6 +4,7 @@
 #include "schema.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,19 +64,37 @@ static const char *part_end(enum schema_part part, const char *begin)
     return part == SCHEMA_VIEWS ? begin + strlen(begin) : strstr(xf_schema, marker[part + 1]);
 }
 
+/*
+ * The text as the database gets it; NULL: no memory, else to be freed.  With
+ * `times` the computed times are in it, in nanoseconds where tsc_hz is known.
+ */
+static char *prepare_text(const char *begin, const char *end, bool times, uint64_t tsc_hz)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    if (!times)
+        leave_out_times(out, begin, end);
+    else if (tsc_hz)
+        convert_times(out, begin, end, tsc_hz);
+    else
+        fwrite(begin, 1, (size_t)(end - begin), out);
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 int schema_create(sqlite3 *db, enum schema_part part)
 {
     const char *begin = strstr(xf_schema, marker[part]);
-    char *sql = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&sql, &size);
-    int rc = SQLITE_NOMEM;
+    char *sql = prepare_text(begin, part_end(part, begin), false, 0);
+    int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
 
-    if (!out)
-        return SQLITE_NOMEM;
-    leave_out_times(out, begin, part_end(part, begin));
-    if (fclose(out) == 0)
-        rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
     free(sql);
     return rc;
 }
@@ -85,19 +104,11 @@ static int complete_table(sqlite3_stmt *update, const char *begin, const char *e
                           uint64_t tsc_hz)
 {
     const char *name = begin + strlen("CREATE TABLE ");
-    char *sql = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&sql, &size);
+    char *sql = prepare_text(begin, end, true, tsc_hz);
     int rc = SQLITE_NOMEM;
 
-    if (!out)
-        return SQLITE_NOMEM;
-    if (tsc_hz)
-        convert_times(out, begin, end, tsc_hz);
-    else
-        fwrite(begin, 1, (size_t)(end - begin), out);
-    if (fclose(out) == 0) {
-        sqlite3_bind_text(update, 1, sql, (int)size, SQLITE_STATIC);
+    if (sql) {
+        sqlite3_bind_text(update, 1, sql, -1, SQLITE_STATIC);
         sqlite3_bind_text(update, 2, name, (int)strcspn(name, " "), SQLITE_STATIC);
         sqlite3_step(update);
         rc = sqlite3_reset(update);
