@@ -168,6 +168,21 @@
 /* TRC_FLUSH_TLB, w1: the local CPU is in the mask. */
 #define TRC_FLUSH_TLB_LOCAL     0x0100U
 
+/*
+ * FLUSH_* as TRC_FLUSH_IPI_ROUND and TRC_FLUSH_L0 carry them.  The low byte is
+ * 0 for the whole address space, else the order of the area plus 1.
+ */
+#define TRC_FLUSH_IPI_ORDER_MASK    0x0000ffU
+#define TRC_FLUSH_IPI_TLB           0x000100U
+#define TRC_FLUSH_IPI_TLB_GLOBAL    0x000200U
+#define TRC_FLUSH_IPI_CACHE         0x000400U
+#define TRC_FLUSH_IPI_VA_VALID      0x000800U
+#define TRC_FLUSH_IPI_VCPU_STATE    0x001000U
+#define TRC_FLUSH_IPI_ROOT_PGTBL    0x002000U
+#define TRC_FLUSH_IPI_ASID_CORE     0x004000U
+#define TRC_FLUSH_IPI_NO_ASSIST     0x008000U
+#define TRC_FLUSH_IPI_CACHE_WB      0x010000U
+
 /* Kind of a CPU cache flush. */
 #define TRC_FLUSH_CACHE_WBINVD      1U
 #define TRC_FLUSH_CACHE_LINE_FLUSH  2U
