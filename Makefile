@@ -148,6 +148,8 @@ fuzz: all
 bench: all
 	$(Q)tests/bench/run.sh
 
+include scripts/lab/lab.mk
+
 -include $(wildcard build/*/*/*.d build/*/*.d)
 
 .PHONY: clean

@@ -39,7 +39,7 @@ rm "$scratch/root/usr/libexec/xenflush/xenflush-collector"
 exits "without the collector, import says so" 2 "$installed" import "$top/tests/traces/ept-batched.xentrace"
 
 if command -v shellcheck >/dev/null; then
-    exits "shellcheck" 0 sh -c 'cd "$1" && shellcheck .ci/run scripts/*.sh tests/*.sh tests/*/*.sh' sh "$top"
+    exits "shellcheck" 0 sh -c 'cd "$1" && shellcheck .ci/run scripts/*.sh scripts/lab/*.sh scripts/lab/*/*.sh tracepoints/*.sh tests/*.sh tests/*/*.sh' sh "$top"
 else
     skip "shellcheck" "not installed"
 fi

@@ -42,7 +42,7 @@ for unit in "$@"; do
     run "$(basename "$unit")" "$unit"
 done
 run fixtures python3 "$top/tests/tools/run_fixtures.py" "$XENFLUSH" "$top"/tests/fixtures/*/*.txt
-for script in real cli windows project; do
+for script in real cli windows tracepoints project; do
     run "$script" sh "$top/tests/$script.sh"
 done
 
