@@ -209,12 +209,17 @@ class Checks:
         self.failed = 0
         self.counted = []               # (boot's name, what check_counts counts)
 
-    def run(self, what, command, accepted=(0,)):
+    def run(self, what, command, accepted=(0,), brief=None):
+        """With `brief`, all that is said goes to that file, and what is ok is not shown."""
         with tempfile.TemporaryFile() as output:
             status = self.lab.command(output, command)
             output.seek(0)
             lines = output.read().decode("utf-8", "replace").splitlines()
         good = status in accepted
+        if brief:
+            with open(brief, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines) + "\n")
+            lines = [line for line in lines if not line.lstrip().startswith("ok ")]
         self.told(what, good, [line for line in lines if line])
         return good
 
@@ -267,7 +272,8 @@ class Checks:
         options = [f"--{boot.arm}", f"--iommu={boot.iommu}"]
         if any(option.startswith("iotlb-flush-fault") for option in boot.options):
             options.append(f"--fault={FAULT}")
-        self.run("paths", [script("check_paths.py"), *options, f"{run}/out/xfpaths.txt", f"{run}/out/trace.bin"])
+        self.run("paths", [script("check_paths.py"), *options, f"{run}/out/xfpaths.txt", f"{run}/out/trace.bin"],
+                 brief=f"{run}/paths.txt")
         self.run("QEMU", [script("witness_qemu.py"), f"{run}/out/trace.bin", f"{run}/iommu.log"])
         self.run("xenalyze", [script("witness_xenalyze.py"), self.plan.xenalyze(), f"{run}/out/trace.bin", database])
 

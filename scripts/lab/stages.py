@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -172,3 +173,67 @@ def tail_of(path, lines=15):
     with open(path, "rb") as file:
         text = file.read().decode("utf-8", "replace")
     return "\n".join("    " + line for line in text.splitlines()[-lines:])
+
+
+def self_test():
+    def write(path, text):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+
+    def read(path):
+        with open(path, encoding="ascii") as file:
+            return file.read()
+
+    with tempfile.TemporaryDirectory() as directory:
+        os.makedirs(f"{directory}/a/sub")
+        write(f"{directory}/a/sub/file", "one")
+        first = key_of("text", Content(f"{directory}/a"))
+        shutil.copytree(f"{directory}/a", f"{directory}/b")
+        write(f"{directory}/b/README.md", "for readers only")
+        assert key_of("text", Content(f"{directory}/b")) == first
+        write(f"{directory}/b/sub/file", "two")
+        assert key_of("text", Content(f"{directory}/b")) != first
+        os.rename(f"{directory}/a/sub/file", f"{directory}/a/sub/other")
+        assert key_of("text", Content(f"{directory}/a")) != first
+        assert key_of("a", "b") != key_of("ab")
+
+        lab = Lab(f"{directory}/lab")
+        lab.say = lambda text: None
+        lab.note = lambda name, seconds, how: lab.times.append(how)
+        make = ["sh", "-c", "echo $TEXT >@OUT@/made"]
+        place = lab.stage("s", "key 1", make, {"TEXT": "one"})
+        lab.stage("s", "key 1", make, {"TEXT": "not made"})
+        assert read(f"{place}/made") == "one\n" and lab.times == ["made", "kept"]
+        try:
+            lab.stage("s", "key 2", ["sh", "-c", "echo half >@OUT@/made; echo why; exit 5"])
+        except Failed as problem:
+            assert "exit status 5" in str(problem) and "why" in str(problem)
+        else:
+            raise AssertionError("a stage that failed passed for made")
+        assert read(f"{place}/made") == "one\n" and not lab.is_made("s", "key 2")
+        lab.stage("s", "key 2", make, {"TEXT": "two"})
+        assert read(f"{place}/made") == "two\n" and not os.path.exists(f"{place}.part")
+
+        done = subprocess.run([sys.executable, __file__, "--lock", f"{directory}/lab"],
+                              stderr=subprocess.PIPE, check=False)
+        assert done.returncode == 1 and b"another run" in done.stderr, done
+        failing = [lambda: lab.stage("bad", "1", ["false"]), lambda: lab.stage("good", "1", ["true"])]
+        try:
+            lab.side_by_side(failing, 2)
+        except Failed:
+            assert lab.is_made("good", "1")
+        else:
+            raise AssertionError("the failure of one of two jobs was not noticed")
+    print("stages: self-test passed")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--lock"]:
+        try:
+            Lab(sys.argv[2])
+        except Failed as error:
+            sys.exit(str(error))
+    elif sys.argv[1:] == ["--self-test"]:
+        self_test()
+    else:
+        sys.exit(__doc__)
