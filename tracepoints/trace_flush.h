@@ -84,7 +84,10 @@
  * w1: vCPUs flushed << 16, physical CPUs interrupted; w2: cycles.
  */
 #define TRC_FLUSH_ASSISTED          (TRC_HW_FLUSH + 7)
-/* Xen, itself a guest, asked the hypervisor below. w1: flags; w2: rc; w3: cycles. */
+/*
+ * Xen, itself a guest, asked the hypervisor below.  w1: TRC_FLUSH_IPI_*;
+ * w2: rc; w3: cycles.
+ */
 #define TRC_FLUSH_L0                (TRC_HW_FLUSH + 8)
 /*
  * CPU caches.  w1: target << 16, TRC_FLUSH_CACHE_*; w2: bytes, 0 for the whole
@@ -149,7 +152,7 @@
 #define TRC_FLUSH_IOMMU_MASK        0xffU
 /* TRC_FLUSH_IOTLB and _IOTLB_ADDED, w1: the whole domain. */
 #define TRC_FLUSH_WHOLE             0x8000U
-/* TRC_FLUSH_BATCH_END, w1: a guest TLB flush was deferred; pages from bit 16. */
+/* TRC_FLUSH_BATCH_END, w1: a guest TLB flush was deferred. */
 #define TRC_FLUSH_BATCH_TLB         0x0100U
 
 /* Granularity of TRC_FLUSH_IOMMU_INVALIDATE. */
