@@ -181,11 +181,17 @@ static void give_batches(struct correlator *corr, struct cur_state *cs, uint32_t
     }
 }
 
-/* Batches from before `begin` belong to a call whose record is not in the trace. */
+/*
+ * Batches from before `begin` belong to a call whose record is not in the trace.
+ * Only loss and damage keep a record from it: else they are this call's, which
+ * began earlier than its record can tell, as that was stamped late.
+ */
 static void give_orphans(struct correlator *corr, struct cur_state *cs, int64_t begin)
 {
     uint32_t count = 0;
 
+    if (!cs->part_lossy)
+        return;
     while (count < cs->dones && (int64_t)cs->done[count].end_tsc < begin)
         count++;
     if (count == 0)

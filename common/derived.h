@@ -14,7 +14,7 @@
 #include "correlate.h"
 
 /* To be raised whenever the rules of correlation or the derived tables change. */
-#define DERIVATION_VERSION 1
+#define DERIVATION_VERSION 2
 
 struct derived;
 
