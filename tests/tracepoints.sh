@@ -37,6 +37,8 @@ for queue in "$top"/tracepoints/4.*; do
     done
 done
 
+exits "style of the patches, and fitting them to other trees" 0 "$top/tracepoints/check.sh" --style
+
 for checker in "$top"/scripts/lab/*.py; do
     grep -q -e --self-test "$checker" || continue
     exits "self-test of $(basename "$checker")" 0 python3 "$checker" --self-test
