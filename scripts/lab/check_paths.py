@@ -24,7 +24,8 @@ import struct
 import sys
 
 import xentrace
-from path_rules import CLOSE, NAMES, OPEN, RESUME, SUSPEND, Checker, Differs, Step, block, groups, wide
+from path_rules import (CLOSE, NAMES, OPEN, RESUME, SUSPEND, Checker, Differs, Step, block,
+                        groups, wide)
 
 MARK = 0x0010F005               # TRC_MEM_DECREASE_RESERVATION
 MARK_GFN = 0x4D41524B0000
@@ -130,8 +131,10 @@ def self_test_unmap(batched):
     if batched:
         made += [record("BATCH_BEGIN", 3)]
         for gfn in pages:
-            made += [record("IOTLB_SKIPPED", 0x202, gfn, 0, 1), record("TLB_DEFERRED", 2, gfn, 0, 0)]
-        made += [record("TLB_FLUSH", 2, 1, 10), record("IOMMU_INVALIDATE", 0x903, 8, 0x1000020, 0, 0, 9),
+            made += [record("IOTLB_SKIPPED", 0x202, gfn, 0, 1),
+                     record("TLB_DEFERRED", 2, gfn, 0, 0)]
+        made += [record("TLB_FLUSH", 2, 1, 10),
+                 record("IOMMU_INVALIDATE", 0x903, 8, 0x1000020, 0, 0, 9),
                  record("IOTLB_FLUSH", 2, 0x1000020, 0, 4, 0, 20),
                  record("BATCH_END", 2 << 16 | 0x102, 0, 0x1000020, 0, 0x1000022, 0)]
     else:
@@ -144,23 +147,35 @@ def self_test_unmap(batched):
 
 
 def self_test_move():
-    """Two frames moved, the second onto another page."""
+    """A frame is moved onto another page."""
     line = ("XF physmap step=move mark=2 how=range domain=3 frames=1 removed=1 from=0x10 to=0x20 "
             "rc=0 cpu=0 tsc0=1 tsc1=2\n")
     d = 3 << 16
+
+    def flush(gfn, flags):
+        return [record("IOMMU_INVALIDATE", d | 3, 8, gfn, 0, 0, 9),
+                record("IOTLB_FLUSH", d | flags, gfn, 0, 1, 0, 9)]
+
     return line, [
-        mark(2, 0), record("SKIP_WINDOW", OPEN, 2), record("SKIP_WINDOW", SUSPEND, 3),
-        record("IOMMU_INVALIDATE", d | 3, 8, 0x20, 0, 0, 9), record("IOTLB_FLUSH", d | 2, 0x20, 0, 1, 0, 9),
-        record("SKIP_WINDOW", RESUME, 3), record("PAGE_RELEASED", d, 0x20, 0, 9, 0, 0x303),
-        record("IOTLB_SKIPPED", d | 0x202, 0x10, 0, 1), record("IOTLB_SKIPPED", d | 0x101, 0x20, 0, 1),
-        record("SKIP_WINDOW", CLOSE, 2), record("IOMMU_INVALIDATE", d | 3, 8, 0x10, 0, 0, 9),
-        record("IOTLB_FLUSH", d | 2, 0x10, 0, 1, 0, 9), record("PAGE_RELEASED", d, 0x10, 0, 8, 0, 0x302),
-        record("IOMMU_INVALIDATE", d | 3, 8, 0x20, 0, 0, 9), record("IOTLB_FLUSH", d | 3, 0x20, 0, 1, 0, 9),
+        mark(2, 0),
+        record("SKIP_WINDOW", OPEN, 2),
+        record("SKIP_WINDOW", SUSPEND, 3),
+        *flush(0x20, 2),
+        record("SKIP_WINDOW", RESUME, 3),
+        record("PAGE_RELEASED", d, 0x20, 0, 9, 0, 0x303),
+        record("IOTLB_SKIPPED", d | 0x202, 0x10, 0, 1),
+        record("IOTLB_SKIPPED", d | 0x101, 0x20, 0, 1),
+        record("SKIP_WINDOW", CLOSE, 2),
+        *flush(0x10, 2),
+        record("PAGE_RELEASED", d, 0x10, 0, 8, 0, 0x302),
+        *flush(0x20, 3),
         mark(2, 1)]
 
 
 def self_test():
-    quiet = lambda text: None
+    def quiet(text):
+        del text
+
     for batched in (False, True):
         cases = [self_test_unmap(batched), self_test_move()]
         output = "".join(line for line, _ in cases)
@@ -172,14 +187,18 @@ def self_test():
         # Each record counts: without any one of them, or with one too many, or with
         # another first value in it, the trace no longer agrees.
         for i, (event, words) in enumerate(made):
-            less = made[:i] + made[i + 1:]
-            other = made[:i] + [(event, (words[0], words[1] + 64, *words[2:]))] + made[i + 1:]
-            wrong = [less, other] + ([made[:i] + [made[i]] + made[i:]] if event != MARK else [])
+            before, after = made[:i], made[i + 1:]
+            wrong = [before + after,
+                     before + [(event, (words[0], words[1] + 64, *words[2:]))] + after]
+            if event != MARK:
+                wrong.append(before + [made[i], made[i]] + after)
             for trace in wrong:
-                assert check(output, make_trace(trace), {"batched": batched}, quiet) == 1, (i, NAMES.get(event))
+                status = check(output, make_trace(trace), {"batched": batched}, quiet)
+                assert status == 1, (i, NAMES.get(event))
     line, made = self_test_unmap(True)
     assert check(line, make_trace([r for r in made if r[0] != MARK]), {}, quiet) == 77
-    assert check(line, make_trace(made + [(xentrace.LOST_RECORDS, (1, 0, 0, 0))]), {}, quiet) == 1
+    lost = xentrace.LOST_RECORDS, (1, 0, 0, 0)
+    assert check(line, make_trace(made + [lost]), {}, quiet) == 1
     assert check("XF end differences=0\n", make_trace(made), {}, quiet) == 2
     assert block([5]) == (5, 1) and block([0x20, 0x40]) == (0, 0x80) and block([4, 7]) == (4, 4)
     assert groups([1] * 48, 40, True) == [(32, [1] * 32), (16, [1] * 8)]

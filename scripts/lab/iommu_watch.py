@@ -29,8 +29,6 @@ import sys
 
 PAGE_SHIFT = 12
 FIFO_BYTES = 4096
-LOW_MEMORY = 2 << 30            # on q35 with 3 GB, the rest is mapped from 4 GB on
-HIGH_MEMORY = 4 << 30
 
 AMD_COMMAND = re.compile(rb"amdvi_command_exec .* head at 0x([0-9a-f]+) .* base at 0x([0-9a-f]+)")
 AMD_PAGES = re.compile(rb"amdvi_pages_inval .* domain 0x([0-9a-f]+) ")
@@ -45,7 +43,8 @@ def hexadecimal(match):
 
 
 class AmdEvents:
-    """The AMD model's events; `memory` is the machine's, as bytes by offset."""
+    """The AMD model's events; `memory` is the machine's, as bytes by physical address
+    (2 GB have no hole for devices below them)."""
 
     INVALIDATE_PAGES = 3
     ALL_ADDRESSES = 51          # the order of an address of nothing but ones
@@ -65,8 +64,7 @@ class AmdEvents:
         return None
 
     def pages(self, domain):
-        offset = self.at if self.at < LOW_MEMORY else self.at - HIGH_MEMORY + LOW_MEMORY
-        first, second = struct.unpack_from("<QQ", self.memory, offset)
+        first, second = struct.unpack_from("<QQ", self.memory, self.at)
         if first >> 60 != self.INVALIDATE_PAGES or first >> 32 & 0xFFFF != domain:
             raise ValueError(f"the command at {self.at:#x}, {first:016x} {second:016x}, is not the "
                              f"one that the event tells of: read too late?")

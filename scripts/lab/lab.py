@@ -15,7 +15,7 @@ usage: lab.py [--seed=N] TARGET...
 LAB names the work directory (~/.cache/xenflush-lab). What is made there already of
 the same input is kept. XEN_SOURCE=DIR takes that Xen tree instead of Debian's;
 LAB_XEN=IMAGE boots that hypervisor and builds none. LAB_JOBS=N boots so many
-machines at a time (as many as there are CPUs). Exit status: 0 all checks hold,
+machines at a time (as many as CPUs and memory allow). Exit status: 0 all checks hold,
 1 something failed, 2 usage.
 """
 import argparse
@@ -23,6 +23,7 @@ import functools
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -37,7 +38,7 @@ PROJECT = os.path.dirname(os.path.dirname(HERE))
 XENFLUSH = f"{PROJECT}/xenflush"
 TSC_HZ = "1GHz"                         # -icount shift=0: one instruction is a nanosecond
 BASELINE = ("gnttab=no-unmap-batch",)   # the option that turns batching off
-MACHINE_MEMORY = 4 << 30                # of the host, for one emulated machine
+MACHINE_MEMORY = 5 << 29                # of the host for one emulated machine, 2.5 GB
 TARGETS = ("prepare", "amd", "vtd", "programs", "debug", "cost", "ept", "clean")
 SKIPPED = 77
 FAULT = 2                               # which closing flush is made to fail
@@ -230,7 +231,8 @@ class Checks:
     def imported(self, name):
         run = self.lab.path("run", name)
         database = f"{run}/trace.db"
-        version = open(f"{self.plan.source()[0]}/version", encoding="utf-8").read().strip()
+        with open(f"{self.plan.source()[0]}/version", encoding="utf-8") as file:
+            version = file.read().strip()
         done = self.run("import", [XENFLUSH, "import", "--quiet", "--force", f"--tsc-hz={TSC_HZ}", f"--label={name}",
                                    f"--xen-version={version}", f"{run}/out/trace.bin", "-o", database])
         return database if done else None
@@ -248,7 +250,6 @@ class Checks:
         self.counted.append((boot.name, check_counts.counts_of(database)))
         self.run("QEMU", [script("witness_qemu.py"), f"{run}/out/trace.bin", f"{run}/iommu.log"])
         self.run("xenalyze", [script("witness_xenalyze.py"), self.plan.xenalyze(), f"{run}/out/trace.bin", database])
-
 
     def table(self):
         """What the loads' traces hold, side by side."""
@@ -288,12 +289,14 @@ class Checks:
 
     def cost(self, boots):
         """Nothing may be lost, or the records would cost less than they do."""
-        for title, boot in boots.items():
-            if os.path.exists(self.lab.path("run", boot.name, "out", "trace.bin")):
-                self.lab.say(f"  {boot.name}")
-                if database := self.imported(boot.name):
-                    self.run("lost", [XENFLUSH, "query", database, "--no-headers",
-                                      "SELECT lost || ' records lost of ' || records FROM run"])
+        for boot in boots.values():
+            if not os.path.exists(self.lab.path("run", boot.name, "out", "trace.bin")):
+                continue                # tracing was off
+            self.lab.say(f"  {boot.name}")
+            if database := self.imported(boot.name):
+                with sqlite3.connect(database) as connection:
+                    lost, stored = connection.execute("SELECT lost, stored FROM run").fetchone()
+                self.told("records", lost == 0 and stored > 0, [f"{stored} flush records, {lost} lost"])
         command = [script("cost_table.py")]
         command += [f"{title}={self.lab.path('run', boot.name, 'out', 'cost.txt')}" for title, boot in boots.items()]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
@@ -310,7 +313,7 @@ def run_targets(lab, targets, seed):
     plan = Plan(lab, seed)
     checks = Checks(plan)
     lab.say(f"lab in {lab.directory}")
-    jobs = []                           # (boot, what checks it)
+    jobs = []                           # (boot, what checks it); a boot can be checked twice
     for iommu in ("amd", "vtd"):
         if iommu in targets:
             jobs += [(boot, checks.load) for boot in pair(iommu)]
@@ -323,6 +326,8 @@ def run_targets(lab, targets, seed):
     costs = cost_boots() if "cost" in targets else {}
     boots = list(dict.fromkeys([boot for boot, _ in jobs] + list(costs.values())))
 
+    if boots and not os.path.exists(XENFLUSH):
+        raise Failed(f"{XENFLUSH} is missing: run make first")
     plan.prepare(boots or [Boot("any")])
     if jobs:
         plan.xenalyze()

@@ -219,8 +219,11 @@ class Checker:
     def group(self, inside, after, asked, frames, failing):
         names = collections.Counter(name for name, _ in inside)
         begin, end = inside[0][1], inside[-1][1]
-        of = lambda wanted: [w for name, w in inside if name == wanted]
         some, iommu = bool(frames), self.iommu != "none"
+
+        def of(wanted):
+            return [w for name, w in inside if name == wanted]
+
         equal("BATCH_BEGIN, operations", begin[1], asked)
         equal("BATCH_END, pages", end[1] >> 16, len(frames))
         equal("BATCH_END, gfns", (wide(end, 3), wide(end, 5)),
@@ -323,7 +326,8 @@ class Checker:
             filtered = name == "TLB_FLUSH" and w[1] & 0xFF == FILTERED
             if name in TARGETED and not filtered:
                 equal(f"{name}, target", w[1] >> 16, domain)
-        equal("PAGE_RELEASED, status", {w[1] & 0xFFFF for w in step.of("PAGE_RELEASED")} - {0}, set())
+        equal("PAGE_RELEASED, status",
+              {w[1] & 0xFFFF for w in step.of("PAGE_RELEASED")} - {0}, set())
         none_of(step, "BATCH_BEGIN", "BATCH_END", "TLB_DEFERRED")
         self.commands(step)
         how = step.fields["how"]
@@ -380,7 +384,10 @@ class Checker:
         """Closed, a window flushes its old frames, then its new ones."""
         closing = [r for r in ranges if r[0] == CLOSE]
         equal("IOTLB_FLUSH after windows", len(closing), 2 * windows)
-        expand = lambda flushes: [first + i for _, first, pages, _ in flushes for i in range(pages)]
+
+        def expand(flushes):
+            return [first + i for _, first, pages, _ in flushes for i in range(pages)]
+
         equal("IOTLB_FLUSH, old frames", expand(closing[::2]), old)
         equal("IOTLB_FLUSH, new frames", expand(closing[1::2]), new)
         equal("IOTLB_FLUSH of a removed frame, pages",

@@ -100,7 +100,7 @@ qemu=(qemu-system-x86_64
     -machine "q35,kernel-irqchip=split,memory-backend=ram" -accel "tcg,thread=single"
     # The features taken away break under emulation, or are slow there.
     -cpu "EPYC,+svm,+npt,-monitor,-rdtscp,-xsave,-avx,-avx2,-f16c,-fma"
-    -smp "$cpus" -m 3G -object "memory-backend-memfd,id=ram,size=3G,share=on" -nodefaults -display none -no-reboot
+    -smp "$cpus" -m 2G -object "memory-backend-memfd,id=ram,size=2G,share=on" -nodefaults -display none -no-reboot
     -icount "shift=0,sleep=off" -rtc "base=2026-01-01,clock=vm" -seed "$seed"
     -device "$device,intremap=on"
     -object "memory-backend-file,id=results,size=64M,mem-path=$out/bar,share=on"

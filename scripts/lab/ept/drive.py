@@ -5,11 +5,17 @@
 usage: drive.py [--limit S] [--stall S] DIRECTORY COMMAND...
 
 Debian's Bochs has no display without a screen but `term`, which needs a terminal
-that is read from, or it blocks: COMMAND runs on a pseudo terminal, whose output is
-left in display.log (the last of it). What the guest says is in DIRECTORY/serial.log. Bochs is stopped when a
-line there says that the lab's dom0 ended (exit status 0), when Xen or Linux says that it died (1), when
-nothing has been said for --stall seconds (3), or after --limit seconds (4); 5 says
-that Bochs ended by itself before any of these.
+that is read from, or it blocks: COMMAND runs on a pseudo terminal in DIRECTORY, and
+the last of what it shows there goes to display.log. What the guest says is in
+serial.log; Bochs is stopped when
+
+    0   a line there says that the lab's dom0 has ended
+    3   it has used --stall seconds of CPU time without a new word there
+    4   it has run for --limit seconds
+    5   it has ended by itself before any of these
+    6   Xen or Linux says there that it has crashed
+
+and the number is the exit status.
 """
 import argparse
 import fcntl
@@ -23,6 +29,7 @@ import sys
 import termios
 import time
 
+STALLED, TOO_LONG, ENDED, CRASHED = 3, 4, 5, 6
 DONE = re.compile(rb"LAB [0-9.]+ end ")
 DEAD = re.compile(rb"Panic on CPU|Kernel panic|FATAL (TRAP|PAGE FAULT)|Xen BUG at")
 
@@ -34,24 +41,30 @@ class Watch:
         self.path = path
         self.offset = 0
         self.tail = b""
-        self.changed = time.monotonic()
+        self.grew = False
 
     def look(self):
+        """0 or CRASHED when the guest has ended well or badly, else None."""
         try:
             with open(self.path, "rb") as log:
                 log.seek(self.offset)
                 new = log.read()
         except FileNotFoundError:
-            return None
-        if not new:
-            return None
+            new = b""
+        self.grew = bool(new)
         self.offset += len(new)
-        self.changed = time.monotonic()
         text = self.tail + new
         self.tail = text[-64:]
         if DONE.search(text):
             return 0
-        return 1 if DEAD.search(text) else None
+        return CRASHED if DEAD.search(text) else None
+
+
+def cpu_seconds(pid):
+    """CPU time that a process has used: on a busy machine, silence has no other measure."""
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def start(command, directory):
@@ -105,6 +118,7 @@ def run(args):
     display = Display(master)
     watch = Watch(os.path.join(args.directory, "serial.log"))
     began = looked = time.monotonic()
+    spoke = 0.0                     # CPU time at the last new word
     status = None
     try:
         while status is None:
@@ -116,14 +130,17 @@ def run(args):
             status = watch.look()
             if status is not None:
                 break
+            used = cpu_seconds(pid)
+            if watch.grew:
+                spoke = used
             if not alive:
-                status = 5
-            elif now - watch.changed > args.stall:
-                status = 3
+                status = ENDED
+            elif used - spoke > args.stall:
+                status = STALLED
             elif now - began > args.limit:
-                status = 4
+                status = TOO_LONG
         # What follows the last word: a panic's stack, say.
-        end = time.monotonic() + (3 if status == 1 else 0)
+        end = time.monotonic() + (3 if status == CRASHED else 0)
         while time.monotonic() < end and display.drain(0.5):
             pass
     finally:

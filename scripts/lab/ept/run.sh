@@ -16,8 +16,8 @@
 #   --mask=MASK         of xentrace (0x0080c000)
 #   --model=MODEL       Bochs' name of a CPU model with EPT (corei7_haswell_4770)
 #   --ips=N             emulated instructions a second, also the rate of the TSC
-#   --limit=SECONDS     wall time that the run may take (1800)
-#   --stall=SECONDS     wall time without a word on the console (400)
+#   --limit=SECONDS     wall time that the run may take (3600)
+#   --stall=SECONDS     CPU time of Bochs without a word on the console (240)
 #
 # Exit status: 0 the steps succeeded, 1 they did not, 2 usage, 3 stalled or out of
 # time, 4 Xen or Linux crashed, 77 Bochs or GRUB's tools are not there.
@@ -32,7 +32,7 @@ grub=/usr/lib/grub/i386-pc
 
 initramfs=$LAB/initramfs/dom0.cpio
 vmlinux=$LAB/kernel/vmlinux
-steps=programs mask=0x0080c000 model=corei7_haswell_4770 limit=1800 stall=400
+steps=programs mask=0x0080c000 model=corei7_haswell_4770 limit=3600 stall=240
 ips='' cpus='' out='' settings=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -150,13 +150,13 @@ status=0
 rm -f "$out/boot.iso" "$out/commands" "$out/lpput"
 case $status in
 0) ;;
-1)
+6)
     echo "run $name: crashed:" >&2
     grep -aE -m1 -A12 'Panic on CPU|Kernel panic|FATAL|Xen BUG' "$out/serial.log" >&2 || true
     exit 4
     ;;
 3)
-    echo "run $name: nothing on the console for $stall s; see $out/serial.log" >&2
+    echo "run $name: nothing on the console for $stall s of CPU time; see $out/serial.log" >&2
     exit 3
     ;;
 4)
