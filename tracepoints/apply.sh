@@ -79,20 +79,23 @@ fi
 
 # Its own repository, not one that the tree happens to be unpacked in.
 repository=''
-if [ "$(git -C "$tree" rev-parse --show-toplevel 2>/dev/null || true)" = "$tree" ]; then
-    repository=1
+if [ -e "$tree/.git" ]; then
+    command -v git >/dev/null || die "$tree is a git repository, and git is missing"
+    top=$(git -C "$tree" rev-parse --show-toplevel) || die "$tree: git does not take this for a repository"
+    [ "$top" != "$tree" ] || repository=1
 fi
-if [ -n "$repository" ] && [ -z "$dry_run" ]; then
-    [ -z "$(git -C "$tree" status --porcelain --untracked-files=no)" ] ||
-        die "$tree: has uncommitted changes; commit or stash them"
+if [ -n "$repository" ]; then
     [ ! -d "$(git -C "$tree" rev-parse --absolute-git-dir)/rebase-apply" ] ||
         die "$tree: git am or git rebase is going on there"
+    if [ -n "$(git -C "$tree" status --porcelain --untracked-files=no)" ]; then
+        [ -n "$dry_run" ] || die "$tree: has uncommitted changes; commit or stash them"
+        echo "apply.sh: $tree: has uncommitted changes, with which nothing will be applied" >&2
+    fi
 fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/patches"
-[ -n "$repository" ] || [ -n "$dry_run" ] || arguments+=(--write)
 status=0
 python3 "$here/port_queue.py" --out="$work/patches" "${arguments[@]}" "$tree" || status=$?
 [ "$status" -le 1 ] || exit 2
@@ -111,21 +114,45 @@ if [ "$status" -ne 0 ] && [[ " ${arguments[*]} " != *" --keep-going "* ]]; then
     echo "nothing is changed" >&2
     exit 1
 fi
+
+# What git am began is taken back, new files of a patch it was at included.
+undo() {
+    git -C "$tree" am --quit >/dev/null 2>&1 || true
+    rm -f "$(git -C "$tree" rev-parse --absolute-git-dir)/index.lock"
+    git -C "$tree" reset -q --hard "$before" ||
+        die "cannot be undone: git reset --hard $before does"
+    sed -n '/^new file mode/,/^+++ /s|^+++ b/||p' "${patches[@]}" | while read -r file; do
+        git -C "$tree" ls-files --error-unmatch -- "$file" >/dev/null 2>&1 || rm -f -- "$tree/$file"
+    done
+}
+
+interrupted() {
+    trap '' INT TERM HUP
+    undo
+    echo "apply.sh: interrupted, the tree is as it was" >&2
+    exit 130
+}
+
 if [ -n "$repository" ] && [ ${#patches[@]} -gt 0 ]; then
     before=$(git -C "$tree" rev-parse HEAD)
     # A committer is needed; the author is the patches'.
     git -C "$tree" var GIT_COMMITTER_IDENT >/dev/null 2>&1 ||
         export GIT_COMMITTER_NAME="xenflush developers" GIT_COMMITTER_EMAIL=xenflush@localhost
-    if ! git -C "$tree" am --quiet --whitespace=nowarn "${patches[@]}" >"$work/am.log" 2>&1; then
-        git -C "$tree" am --abort >/dev/null 2>&1 || true
+    trap interrupted INT TERM HUP
+    if ! git -C "$tree" am --quiet --no-gpg-sign --whitespace=nowarn "${patches[@]}" >"$work/am.log" 2>&1; then
+        undo
         cat "$work/am.log" >&2
-        [ "$(git -C "$tree" rev-parse HEAD)" = "$before" ] ||
-            die "git am failed and could not be undone: git reset --hard $before does"
         echo "apply.sh: git am failed, the tree is as it was" >&2
         exit 1
     fi
-    echo "applied ${#patches[@]} patches; git -C $tree reset --hard ${before:0:12} takes them back"
+    trap - INT TERM HUP
+    printf 'applied %d patches; git -C %q reset --hard %s takes them back\n' \
+        ${#patches[@]} "$tree" "${before:0:12}"
 else
+    # The same once more, the patches being saved by now.
+    if [ -z "$repository" ]; then
+        python3 "$here/port_queue.py" --write "${arguments[@]}" "$tree" >/dev/null || [ $? -eq 1 ] || exit 2
+    fi
     echo "applied ${#patches[@]} patches"
 fi
 exit "$status"

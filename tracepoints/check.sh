@@ -127,7 +127,7 @@ tree_for() {
 }
 
 xen_make() {
-    make -C "$1/xen" -j"$jobs" XEN_TARGET_ARCH=x86_64 debug=n "${@:2}"
+    make -C "$1/xen" -j"$jobs" XEN_TARGET_ARCH=x86_64 "${@:2}"
 }
 
 # build_each DIR: check each commit out and build, which is incremental.

@@ -65,6 +65,8 @@ class Tree:
 
     def is_repository(self):
         """Of its own: a tree unpacked somewhere inside another one is not."""
+        if not os.path.exists(os.path.join(self.top, ".git")):
+            return False
         done = subprocess.run(["git", "-C", self.top, "rev-parse", "--show-toplevel"],
                               capture_output=True, text=True, check=False)
         return done.returncode == 0 and \
@@ -84,13 +86,15 @@ class Tree:
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 written.append(path)
                 self.replace(target, "".join(line + "\n" for line in lines))
-        except OSError as error:
+        except BaseException as error:  # an interruption too
             for path in written:
                 target = os.path.join(self.top, path)
                 if self.pristine.get(path) is not None:
                     self.replace(target, self.pristine[path])
                 elif os.path.exists(target):
                     os.unlink(target)
+            if not isinstance(error, OSError):
+                raise
             raise Misuse(f"cannot write, nothing is applied: {error}") from error
 
     @staticmethod
@@ -452,3 +456,6 @@ if __name__ == "__main__":
     except Misuse as error:
         print(f"apply.sh: {error}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("apply.sh: interrupted, nothing is changed", file=sys.stderr)
+        sys.exit(130)

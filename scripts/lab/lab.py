@@ -357,12 +357,16 @@ def main():
     if unknown or not options.targets:
         print(f"lab.py: {'no target ' + unknown[0] if unknown else 'no target given'}; see --help", file=sys.stderr)
         return 2
+    if "clean" in options.targets and len(options.targets) > 1:
+        print("lab.py: clean goes alone", file=sys.stderr)
+        return 2
 
     began = time.monotonic()
     try:
         lab = stages.Lab(directory())
         if "clean" in options.targets:
             shutil.rmtree(lab.directory)
+            print(f"removed {lab.directory}")
             return 0
         failed = run_targets(lab, options.targets, options.seed)
     except Failed as problem:

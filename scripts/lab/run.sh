@@ -74,7 +74,7 @@ vtd)
 *) usage_error "--iommu is amd or vtd" ;;
 esac
 for file in "$xen" "$initramfs" "$vmlinux"; do
-    [ -s "$file" ] || die "$file is missing: run lab.sh prepare, or name another"
+    [ -s "$file" ] || die "$file is missing: make lab-prepare makes it, or name another"
 done
 
 rm -rf "$out"

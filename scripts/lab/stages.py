@@ -20,6 +20,7 @@ import threading
 import time
 
 KEY_FILE = ".key"
+MARK = ".xenflush-lab"      # in a work directory
 ONLY_FOR_READERS = (".md", ".pyc")
 
 
@@ -77,7 +78,12 @@ class Lab:
         self.children = set()
         self.mutex = threading.Lock()
         self.stopping = False
+        # What is removed and overwritten here must be the lab's own.
+        if os.path.isdir(directory) and os.listdir(directory) and not os.path.exists(self.path(MARK)):
+            raise Failed(f"{directory}: is no work directory of the lab, and not empty; set LAB to another")
         os.makedirs(self.path("log"), exist_ok=True)
+        with open(self.path(MARK), "a", encoding="ascii"):
+            pass
         self.lock = open(self.path("lock"), "w", encoding="ascii")
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
