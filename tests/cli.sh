@@ -66,7 +66,7 @@ head -c 500000 "$trace" >"$scratch/piece1"
 tail -c +500001 "$trace" >"$scratch/piece2"
 exits "pieces cut anywhere" 0 "$XENFLUSH" import -q "$scratch/piece1" "$scratch/piece2" -o "$scratch/2.db"
 same "same rows from pieces" "$(rows "$db")" "$(rows "$scratch/2.db")"
-same "pieces are listed" "0|500000 500000|438584" \
+same "pieces are listed" "0|500000 500000|$(($(wc -c <"$trace") - 500000))" \
     "$(sqlite3 "$scratch/2.db" 'SELECT start, bytes FROM piece' | tr '\n' ' ' | sed 's/ $//')"
 
 # --- interrupted imports --------------------------------------------------------
