@@ -151,19 +151,19 @@ class Plan:
         key = key_of("tree", source_key, *sources("make-tree.sh", "patches"), Content(f"{PROJECT}/tracepoints"))
         return self.lab.stage("tree", key, [script("make-tree.sh"), f"{source}/xen", "@OUT@"]), key
 
-    def built(self, name, tree, tree_key, *arguments):
-        key = key_of("xen", tree_key, *sources("build-xen.sh"), arguments,
+    def built(self, name, tree, tree_key, *options):
+        key = key_of("xen", tree_key, *sources("build-xen.sh"), options,
                      package_versions("gcc", "gcc-12", "binutils"))
-        self.lab.stage(name, key, [script("build-xen.sh"), f"{tree}/xen", "@OUT@", *arguments])
+        self.lab.stage(name, key, [script("build-xen.sh"), "--copy", *options, f"{tree}/xen", "@OUT@"])
         return self.lab.path(name, "xen")
 
     @functools.cache
     def image(self, name):
-        """A hypervisor: xen (with the queue), xen-debug (the same, debug=y) or xen-stock."""
+        """A hypervisor: xen (with the queue), xen-debug (the same with assertions) or xen-stock."""
         if name == "xen-stock":
             return self.built(name, *self.source())
         if name == "xen-debug":
-            return self.built(name, *self.tree(), "debug=y")
+            return self.built(name, *self.tree(), "--debug")
         return os.environ.get("LAB_XEN") or self.built(name, *self.tree())
 
     @functools.cache
